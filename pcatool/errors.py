@@ -44,12 +44,12 @@ class ExitCode(NamedTuple):
 
 # The exit codes of the command line. A run that a signal stops ends with 128 + number of the signal.
 EXIT_CODES = {
-    0: ExitCode("done", "Done, also when the reader of a pipe went away."),
+    0: ExitCode("done", "Success, also if the reader of a pipe stops early."),
     2: ExitCode("wrong usage", "Wrong usage."),
-    3: ExitCode("bad data", "Bad data, a missing column included."),
+    3: ExitCode("bad data", "Bad data, or a missing column."),
     4: ExitCode("not a usable model", "Not a usable model."),
-    5: ExitCode("cannot read or write", "Could not read or write, a missing file included."),
-    6: ExitCode("refused", "Refused: memory or accuracy."),
+    5: ExitCode("cannot read or write", "A file could not be read or written, or does not exist."),
+    6: ExitCode("refused", "Refused: not enough memory or accuracy."),
 }
 
 # Characters of a value quoted in a message; a longer value would hide the message.
@@ -326,8 +326,8 @@ class FileError(PcatoolError):
         remedy = ""
         if doing == "read" and isinstance(error, FileNotFoundError):
             target = _link_target(str(path))
-            reason = f"it is a link to {show(target, MAX_PATH)}, and there is nothing" if target else reason
-            remedy = "mend or remove the link" if target else nearest_file_hint(str(path))
+            reason = f"it is a link to {show(target, MAX_PATH)}, which does not exist" if target else reason
+            remedy = "repair or remove the link" if target else nearest_file_hint(str(path))
         return cls(f"cannot {doing} {show(path, MAX_PATH)}: {reason}", remedy)
 
 

@@ -73,7 +73,7 @@ class Registry:
     def __getitem__(self, name: str) -> Entry:
         if name not in self.entries:
             near = nearest(name, self.entries)
-            hint = f"did you mean {show(near)}?" if near else f"there are: {', '.join(self.entries)}"
+            hint = f"did you mean {show(near)}?" if near else f"choose {', '.join(self.entries)}"
             raise UsageError(f"no {self.noun} called {show(name)}", hint)
         return self.entries[name]
 
@@ -93,7 +93,7 @@ METHODS = Registry(
     "method",
     {
         "pca": Entry("pcatool.methods.pca:PCA", "linear PCA: directions of largest variance"),
-        "kernel": Entry("pcatool.methods.kernel:KernelPCA", "kernel PCA: PCA of what a kernel makes of the rows"),
+        "kernel": Entry("pcatool.methods.kernel:KernelPCA", "kernel PCA: PCA in the feature space of a kernel"),
         "supervised": Entry(
             "pcatool.methods.supervised:SupervisedPCA", "supervised PCA: directions that depend most on a label"
         ),
@@ -109,7 +109,7 @@ KERNELS = Registry(
         "sigmoid": Entry("pcatool.kernels.functions:Sigmoid", "tanh(gamma x . y + coef0)"),
         "laplacian": Entry("pcatool.kernels.functions:Laplacian", "exp(-gamma |x - y|_1)"),
         "cosine": Entry("pcatool.kernels.functions:Cosine", "x . y / (|x| |y|)"),
-        "precomputed": Entry("pcatool.kernels.functions:Precomputed", "the table itself holds the kernel"),
+        "precomputed": Entry("pcatool.kernels.functions:Precomputed", "the input is the kernel matrix itself"),
         "mds": Entry("pcatool.kernels.functions:MDS", "classical scaling: -|x - y|^2 / 2"),
         "isomap": Entry("pcatool.kernels.graphs:Isomap", "distances along the graph of neighbours"),
         "lle": Entry("pcatool.kernels.graphs:LLE", "each row as a mix of its neighbours"),
@@ -123,7 +123,7 @@ SOLVERS = Registry(
     "solver",
     {
         "covariance": Entry("pcatool.solvers.covariance:Covariance", "one pass, d x d scatter, any number of rows"),
-        "tsqr": Entry("pcatool.solvers.tsqr:TSQR", "one pass, backward stable: keeps the smallest eigenvalues"),
+        "tsqr": Entry("pcatool.solvers.tsqr:TSQR", "one pass, backward stable: accurate for the smallest eigenvalues"),
         "svd": Entry("pcatool.solvers.svd:SVD", "the reference: all rows in memory"),
         "dual": Entry("pcatool.solvers.dual:Dual", "n x n inner products, for few rows of many columns"),
         "randomized": Entry(
@@ -142,21 +142,23 @@ RULES = Registry(
         ),
         "kaiser": Entry("pcatool.rules.kaiser:kaiser", "each eigenvalue is above their mean"),
         "broken-stick": Entry(
-            "pcatool.rules.broken_stick:broken_stick", "each share is above a randomly broken stick's"
+            "pcatool.rules.broken_stick:broken_stick", "each share is above that of a randomly broken stick"
         ),
-        "elbow": Entry("pcatool.rules.elbow:elbow", "all before the largest drop"),
+        "elbow": Entry("pcatool.rules.elbow:elbow", "all components before the largest drop"),
         "parallel": Entry(
             "pcatool.rules.parallel:parallel", "each eigenvalue is above the mean of noise (Horn)", seeded=True
         ),
         "parallel-95": Entry(
-            "pcatool.rules.parallel:parallel_95", "each eigenvalue is above 95 % of noise (Horn)", seeded=True
+            "pcatool.rules.parallel:parallel_95",
+            "each eigenvalue is above the 95th percentile of noise (Horn)",
+            seeded=True,
         ),
         "mle": Entry("pcatool.rules.mle:mle", "the most probable dimension (Minka)"),
         "gavish-donoho": Entry(
             "pcatool.rules.gavish_donoho:gavish_donoho", "the optimal hard threshold of singular values"
         ),
         "marchenko-pastur": Entry(
-            "pcatool.rules.marchenko_pastur:marchenko_pastur", "each eigenvalue is past the edge of noise"
+            "pcatool.rules.marchenko_pastur:marchenko_pastur", "each eigenvalue is above the largest that noise gives"
         ),
         "cross-validation": Entry(
             "pcatool.rules.cross_validation:cross_validation",
@@ -206,7 +208,7 @@ PLOTS = Registry(
         ),
         "loadings": Entry(
             "pcatool.render.plots.loadings:Loadings",
-            "what each component is made of",
+            "weights of the columns in each component",
             unsuited=("--color", "--from", "--scaling", "kernel"),
         ),
         "biplot": Entry("pcatool.render.plots.biplot:Biplot", "rows and columns in one picture", unsuited=("kernel",)),

@@ -65,10 +65,10 @@ def model_of(model: Model | str | Path) -> Model:
     """Return the model as given, or load it from a path; `UsageError` for anything else."""
     if isinstance(model, (list, tuple)) and model:
         raise UsageError(
-            f"a {type(model).__name__} is no model, nor a path to one", "give models one by one, as in merge(*models)"
+            f"a {type(model).__name__} is not a model or a path", "give models one by one, as in merge(*models)"
         )
     if not isinstance(model, (Model, str, os.PathLike)):
-        raise UsageError(f"a {type(model).__name__} is no model, nor a path to one", "give what fit or load_model gave")
+        raise UsageError(f"a {type(model).__name__} is not a model or a path", "give a model from fit or load_model")
     return model if isinstance(model, Model) else load_model(os.fspath(model))
 
 
@@ -92,7 +92,9 @@ def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
     if isinstance(subject, Model):
         others = [name for name in settings if name != "components"]
         if others:
-            raise UsageError(f"a model is fitted already: {', '.join(others)} would change nothing", "give the data")
+            raise UsageError(
+                f"{', '.join(others)} has no effect on a model that is already fitted", "give data, or leave it out"
+            )
         (options,) = option_records(settings, FitOptions)
         return fitting.Fitted.of_model(subject, fitting.split_off_components(options)[0])
     return fitting.model_or_fit(job_of(subject, settings))
@@ -109,7 +111,7 @@ def data_of(data: Any) -> Any:
     if isinstance(data, (str, os.PathLike)):
         return [os.fspath(data)]
     if isinstance(data, (list, tuple)) and not data:
-        raise UsageError("there is no data: the list is empty", "give a path, several, or a table")
+        raise UsageError("the list of data is empty", "give a path, several, or a table")
     if isinstance(data, (list, tuple)) and all(isinstance(item, (str, os.PathLike)) for item in data):
         return [os.fspath(item) for item in data]
     return data

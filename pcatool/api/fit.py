@@ -86,9 +86,11 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack
     import pandas as pd
 
     if isinstance(model, Model) and (others := [name for name in settings if name != "seed"]):
-        raise UsageError(f"a model is fitted already: {', '.join(others)} would change nothing", "give the data")
+        raise UsageError(
+            f"{', '.join(others)} has no effect on a model that is already fitted", "give data, or leave it out"
+        )
     job = job_of(model, settings)
     fitted = fitting.Fitted(model, RowCounts()) if isinstance(model, Model) else fitting.model_or_fit(job)
     if fitted.shown_k is not None:
-        raise UsageError("components would change nothing: the rules know the whole model", "leave it out")
+        raise UsageError("components has no effect: the rules use all eigenvalues", "leave it out")
     return pd.DataFrame(reporting.rule_choices(fitted, rules, job.options.seed), columns=["rule", "k", "reason"])

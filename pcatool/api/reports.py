@@ -94,11 +94,11 @@ def scree(
     scales = ScreeLook(bool(log), bool(log_components), bool(all_components))
     if output is None and (scales != ScreeLook() or names or picture.given is not None):
         raise UsageError(
-            "log, log_components, all_components, rules, size and dpi are for a picture",
-            "name it with output, such as 'scree.png'",
+            "log, log_components, all_components, rules, size and dpi need a picture",
+            "give output, such as 'scree.png'",
         )
     if output is not None and width is not None:
-        raise UsageError("width is for text", "size gives the width and height of a picture in inches")
+        raise UsageError("width has no effect on a picture", "give its width and height in inches with size")
     fitted = fitted_of(model, settings)
     if output is not None:
         named = None if names == ("all",) else tuple(name for text in names for name in text.split(","))
@@ -169,7 +169,7 @@ def components(
     names, first, shape = parse_values(values), parse_first(first), parse_image(image)
     picture = PictureOptions(size, dpi)  # type: ignore[arg-type]  # the record parses it
     if shape is None and picture.given is not None:
-        raise UsageError("size and dpi are for a picture", "give image and output, too")
+        raise UsageError("size and dpi need a picture", "give image and output, too")
     if (shape is None) != (output is None):
         raise UsageError("a picture needs both image and output", "as in image=(8, 8), output='components.png'")
     form = picture_form(output) if output is not None else ""

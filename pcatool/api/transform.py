@@ -162,7 +162,7 @@ def reconstruct(
     True
     """
     if source not in (None, "scores", "rows"):
-        raise UsageError(f"source {show(source)} is neither scores nor rows")
+        raise UsageError(f"invalid source {show(source)}", "choose scores or rows")
     kinds = (TableOptions, ApplyOptions, EngineOptions, OutputOptions)
     table, apply, engine, out = option_records(settings, *kinds, output=output)
     request = applying.ReconstructRequest(source, preimage, fill)
@@ -194,7 +194,7 @@ def deliver(
         return None
     if output_folder.goes_to_folder(output):
         if not is_path(data):
-            raise UsageError("a folder gets an output for each file, and the data are none", "name a file as output")
+            raise UsageError("the output is a folder, but the data are not files", "give a file as output")
         output_folder.write_each(make, data_of(data), table, output, path, Warnings())
         return None
     named = data_of(data)

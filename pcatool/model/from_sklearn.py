@@ -9,7 +9,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import ModelError, UsageError, show
-from pcatool.model.model import FORMAT_VERSION, Model
+from pcatool.model.model import FORMAT_VERSION, Model, component_name
 from pcatool.model.to_sklearn import scikit_learn
 
 __all__ = ["from_sklearn"]
@@ -78,7 +78,9 @@ def from_sklearn(estimator: Any) -> Model:
     fit = _sklearn_fit(*_steps(estimator))
     rank = int(np.sum(fit.values > len(fit.basis) * np.finfo(np.float64).eps * fit.values.max(initial=0.0)))
     if fit.whiten and rank < len(fit.values):
-        raise ModelError(f"whitening divides by the rounding of PC{rank + 1}", f"fit with n_components={rank}")
+        raise ModelError(
+            f"whitening divides by the rounding error of {component_name(rank + 1)}", f"fit with n_components={rank}"
+        )
     std, values, total, ddof = _scaled_spectrum(fit) if fit.scaled else _unscaled_spectrum(fit)
     return Model(
         mean=fit.mean,
@@ -101,15 +103,15 @@ def _steps(estimator: Any) -> tuple[Any, Any]:
         steps = [step for _, step in estimator.steps if step is not None and step != "passthrough"]
     if any(isinstance(step, sk.TruncatedSVD) for step in steps):
         raise UsageError(
-            "a TruncatedSVD keeps neither the number of its rows nor their sum of squares", f"give {CONVERTIBLE}"
+            "a TruncatedSVD stores neither the number of rows nor their sum of squares", f"give {CONVERTIBLE}"
         )
     kinds = [(sk.PCA, sk.IncrementalPCA)] if len(steps) == 1 else [sk.StandardScaler, (sk.PCA, sk.IncrementalPCA)]
     if len(steps) != len(kinds) or not all(map(isinstance, steps, kinds)):
         names = " and then ".join(type(step).__name__ for step in steps)
-        raise UsageError(f"no model can be taken from {names or 'no steps'}", f"give {CONVERTIBLE}")
+        raise UsageError(f"{names or 'a Pipeline without steps'} cannot be converted to a model", f"give {CONVERTIBLE}")
     for step in steps:
         if not hasattr(step, "n_features_in_"):
-            raise UsageError(f"the {type(step).__name__} is not fitted", "call its fit first")
+            raise UsageError(f"the {type(step).__name__} is not fitted", "call its fit method first")
     return (None if len(steps) == 1 else steps[0]), steps[-1]
 
 
@@ -119,7 +121,7 @@ def _sklearn_fit(scaler: Any, pca: Any) -> SklearnFit:
     values = np.asarray(pca.explained_variance_, dtype=np.float64)
     basis = np.asarray(pca.components_, dtype=np.float64).T
     if not np.all(np.isfinite(values)) or not np.sum(values) > 0:
-        raise ModelError(f"explained_variance_ is {show(values)}: no component has any", "fit rows that vary")
+        raise ModelError(f"explained_variance_ is {show(values)}: no component has variance", "fit rows that differ")
     total = float(np.sum(values))
     if len(values) < min(rows, len(basis)):  # some were dropped: the share of the first gives the sum of all
         total = max(float(values[0] / np.asarray(pca.explained_variance_ratio_, dtype=np.float64)[0]), total)
@@ -134,7 +136,10 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
     """
     singular = np.asarray(pca.singular_values_)
     if not np.all(np.isfinite(singular)):
-        raise ModelError("singular_values_ do not tell what the variances were divided by", "rows were weighted")
+        raise ModelError(
+            "singular_values_ are not finite, so the divisor of the variances is unknown",
+            "weighted rows cannot be converted",
+        )
     if singular.dtype != np.float64:
         return 1
     return _zero_or_one(rows - float(singular[0]) ** 2 / values[0], "singular_values_ and explained_variance_")
@@ -143,7 +148,7 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
 def _zero_or_one(computed: float, what: str) -> int:
     """Round a computed ddof to 0 or 1; refuse a number that is near neither."""
     if not min(abs(computed), abs(computed - 1)) <= DDOF_TOLERANCE:
-        raise ModelError(f"{what} do not agree: they are of {computed:.6g} rows fewer than were fitted")
+        raise ModelError(f"{what} do not agree: they imply a ddof of {computed:.6g}")
     return round(abs(computed))
 
 
@@ -178,7 +183,7 @@ def _ddof_of_scale(fit: SklearnFit, scale: Array) -> int:
     computed = fit.rows - fit.total * (fit.rows - fit.ddof) / variances_sum
     if np.asarray(fit.pca.components_).dtype != np.float64 and abs(computed) <= SINGLE_PRECISION_TOLERANCE * fit.rows:
         return 0
-    return _zero_or_one(computed, "the StandardScaler and the PCA behind it")
+    return _zero_or_one(computed, "the StandardScaler and the PCA")
 
 
 def _variances(fit: SklearnFit, values: Array, ddof: int) -> Array | None:
@@ -204,13 +209,13 @@ def _meta(fit: SklearnFit, ddof: int, rank: int) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "method": "pca",
         "components": len(fit.values),
-        "choice": "all that it could" if n_components is None else f"n_components={show(n_components)[1:-1]}",
+        "choice": "all possible" if n_components is None else f"n_components={show(n_components)[1:-1]}",
         "center": True,
         "standardize": fit.scaled,
         "ddof": ddof,
         "missing": "error",
         "rank": min(rank, fit.rows, len(fit.basis)),
         "solver": SCIKIT_LEARN,
-        "reason": f"taken from a fitted {kind}",
+        "reason": f"converted from a fitted {kind}",
     }
     return meta | ({"whiten": "pca", "epsilon": 0.0} if fit.whiten else {})

@@ -139,9 +139,9 @@ class Model:
     def check_basis(self) -> None:
         """Raise `ModelError` if the components are not valid; a subclass checks its own arrays."""
         if self.meta.get("method") == "kernel" or "kernel" in self.meta:
-            raise ModelError("a kernel model without dual vectors")
+            raise ModelError("a kernel model needs dual vectors")
         if self.k > self.d:
-            raise ModelError(f"{self.k} components of {self.d} columns")
+            raise ModelError(f"{self.d} columns cannot have {self.k} components")
         check_orthonormal(self.basis, "basis")
 
     @property
@@ -260,7 +260,7 @@ class Model:
         scores.
         """
         if Z.shape[1] > len(self.score_names()):
-            raise DataError(f"{Z.shape[1]} scores in a row, the model has {self.k} components")
+            raise DataError(f"a row has {Z.shape[1]} scores, but the model has {self.k} components")
         with threads(1):
             if self.whitening == "zca":
                 Z = Z @ self.basis
@@ -275,9 +275,7 @@ class Model:
 
     def with_preimage(self) -> Model:
         """Return a model that reconstructs rows approximately; raise `UsageError` if this is not a kernel model."""
-        raise UsageError(
-            "--preimage is for kernel models, this one comes back from scores as it is", "leave out --preimage"
-        )
+        raise UsageError("--preimage has no effect: only kernel models need it", "leave out --preimage")
 
     def project_and_reconstruct(self, X: Array) -> Array:
         """Project rows X (n, d) and reconstruct them, in original units."""
@@ -393,7 +391,7 @@ def _equal_fields(left: Any, other: Any) -> bool:
 
 def _refuse_change(self: object, *given: object, **named: object) -> NoReturn:
     """Raise `TypeError`; takes the place of every method that would change a record or a list."""
-    raise TypeError("the settings of a model cannot be changed; copy.deepcopy gives a copy that can")
+    raise TypeError("the settings of a model cannot be changed; copy.deepcopy returns a copy that can be changed")
 
 
 class Record(dict[str, Any]):

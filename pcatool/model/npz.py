@@ -114,7 +114,7 @@ def _check_readable(model: Model) -> None:
         if model.statistic is not None:
             Statistic.of(model.statistic.arrays(), model.n_samples)
     except ModelError as error:
-        raise ModelError(f"the model could not be read again: {error.message}", "fit with --no-updatable") from None
+        raise ModelError(f"the model could not be read back: {error.message}", "fit with --no-updatable") from None
 
 
 def load_model(path: str | Path) -> Model:
@@ -176,7 +176,7 @@ def loads(data: bytes, name: str = "the model") -> Model:
         raise
     except Exception as error:  # untrusted bytes: the parser may raise anything
         check_memory(error)
-        raise _unusable(name, "it is empty" if not data else f"it is no .npz archive ({error})") from None
+        raise _unusable(name, "it is empty" if not data else f"it is not an .npz archive ({error})") from None
     meta = _meta(arrays, name)
     kind = _kind(arrays)
     _check_arrays(arrays, meta, name, {**KINDS, **dict.fromkeys(OPTIONAL, "f"), **SUMS, **kind.EXTRA_ARRAYS})
@@ -185,7 +185,7 @@ def loads(data: bytes, name: str = "the model") -> Model:
         raise _unusable(name, f"it has no array {show(more[0])}")
     missing = [key for key in SETTINGS if key not in meta]
     if missing:
-        raise _unusable(name, f"its meta does not say {show(missing[0])}")
+        raise _unusable(name, f"its meta has no {show(missing[0])}")
     try:
         settings = {key: value for key, value in meta.items() if key != "arrays"}
         model = kind(
@@ -211,7 +211,7 @@ def _names(array: np.ndarray[Any, Any], name: str) -> tuple[str, ...]:
     try:
         return tuple(array.tolist())
     except (SystemError, ValueError):  # code points beyond Unicode
-        raise _unusable(name, "columns hold a name that is no text") from None
+        raise _unusable(name, "columns has a name that is not valid text") from None
 
 
 def _kind(arrays: Mapping[str, Any]) -> type[Model]:
@@ -234,9 +234,9 @@ def _members(archive: zipfile.ZipFile, name: str) -> list[str]:
     stems = [member.removesuffix(".npy") for member in found]
     odd = [m for m in found if not m.endswith(".npy") or "/" in m or "\\" in m]
     if odd:
-        raise _unusable(name, f"it has a member {show(odd[0])}")
+        raise _unusable(name, f"it has an unexpected member {show(odd[0])}")
     if len(set(stems)) < len(stems):
-        raise _unusable(name, "it has two members of one name")
+        raise _unusable(name, "it has two members of the same name")
     missing = [key for key in (*KINDS, "meta") if key not in stems]
     if missing:
         raise _unusable(name, f"it has no array {show(missing[0])}")
@@ -251,14 +251,14 @@ def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any,
     info = archive.getinfo(f"{member}.npy")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         # Other methods unpack a whole block at a time, however little is read.
-        raise _unusable(name, f"array {show(member)} is packed in a way that numpy does not use")
+        raise _unusable(name, f"array {show(member)} is compressed by a method that numpy does not use")
     try:
         with archive.open(info) as stream:
             version = npy.read_magic(stream)
             shape, fortran, dtype = _header(stream, version)
             size = dtype.itemsize * math.prod(shape)
             if dtype.kind not in "fiU" or dtype.itemsize == 0:
-                raise _unusable(name, f"array {show(member)} is of type {dtype}")
+                raise _unusable(name, f"array {show(member)} has the wrong type {dtype}")
             if len(shape) > 2 or min(shape, default=0) < 0 or size > MAX_COMPRESSION * info.compress_size + (1 << 20):
                 raise _unusable(
                     name, f"array {show(member)} of shape {shape} does not fit its {info.compress_size} bytes"
@@ -292,7 +292,7 @@ def _header(stream: Any, version: tuple[int, int]) -> Any:
 def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, Any]:
     """Parse and check the JSON text of settings; refuse a newer format version."""
     if arrays["meta"].shape != () or arrays["meta"].dtype.kind != "U":
-        raise _unusable(name, "its meta is no text")
+        raise _unusable(name, "its meta is not text")
     try:
         # Code points beyond Unicode pass `encode`, but not `decode`.
         meta = json.loads(str(arrays["meta"]).encode().decode())
@@ -301,12 +301,13 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
     except MemoryError:
         raise
     except Exception:
-        raise _unusable(name, "its meta is no plain JSON object with a format_version") from None
+        raise _unusable(name, "its meta is not plain JSON with a format_version") from None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise _unusable(name, f"its format_version is {show(version)}")
     if version > FORMAT_VERSION:
         raise ModelError(
-            f"{show(name)} has format version {version}, this pcatool reads up to {FORMAT_VERSION}", "update pcatool"
+            f"{show(name)} has format version {version}, but this pcatool reads versions up to {FORMAT_VERSION}",
+            "update pcatool",
         )
     return dict(meta)
 
@@ -334,7 +335,7 @@ def _check_json(value: Any, depth: int = 0) -> None:
         case _:
             sound = False
     if not sound:
-        raise ValueError("a value that is no plain JSON")
+        raise ValueError("a value that is not plain JSON")
     for inner in (*value, *value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ():
         _check_json(inner, depth + 1)
 
@@ -350,9 +351,9 @@ def _check_arrays(
         if key == "meta":
             continue
         if listed.get(key) != [array.dtype.str, list(array.shape)]:
-            raise _unusable(name, f"array {show(key)} is not as meta lists it")
+            raise _unusable(name, f"array {show(key)} differs from its entry in meta")
         if key in kinds and array.dtype.kind != kinds[key]:
-            raise _unusable(name, f"array {show(key)} is of type {array.dtype}")
+            raise _unusable(name, f"array {show(key)} has the wrong type {array.dtype}")
     for key in listed:
         if key not in arrays:
             raise _unusable(name, f"it has no array {show(key)}, which meta lists")

@@ -40,12 +40,12 @@ def scikit_learn() -> Library:
         raise UsageError(f"to_sklearn and from_sklearn need the package {package}", remedy) from None
     except ImportError as error:
         check_memory(error)
-        raise UsageError(f"scikit-learn does not load: {printable(str(error))}", "install it anew") from error
+        raise UsageError(f"scikit-learn does not load: {printable(str(error))}", "reinstall it") from error
     return Library(PCA, IncrementalPCA, TruncatedSVD, KernelPCA, KernelCenterer, StandardScaler, Pipeline)
 
 
 # Remedy for models that scikit-learn cannot hold.
-REMEDY = "pcatool.transform(model, data) applies it"
+REMEDY = "apply the model with pcatool.transform(model, data)"
 
 # Smallest divisor that scikit-learn uses when it whitens.
 LEAST_DIVISOR = float(np.finfo(np.float64).eps)
@@ -95,13 +95,13 @@ def scaler(model: Model) -> Any:
 def _check(model: Model) -> None:
     """Refuse linear models for which scikit-learn has no estimator."""
     if model.meta.get("method") == "supervised":
-        raise UsageError("scikit-learn has no supervised PCA: eigenvalues are of the dependence on a label", REMEDY)
+        raise UsageError("scikit-learn has no supervised PCA", REMEDY)
     if model.rows_centered:
-        raise UsageError("scikit-learn has no step that subtracts from each row its own mean", REMEDY)
+        raise UsageError("scikit-learn has no step that subtracts the mean of each row", REMEDY)
     if model.whitening == "zca":
         raise UsageError(
-            "scikit-learn whitens components only, it does not turn them back to columns (zca)",
-            "pcatool.refit(model, whiten='pca') gives a model that it can hold",
+            "scikit-learn has no ZCA whitening",
+            "convert pcatool.refit(model, whiten='pca') instead",
         )
 
 
@@ -198,11 +198,11 @@ def _check_kernel(model: KernelModel) -> None:
     name = model.settings.name
     reasons = {
         "scikit-learn has no supervised kernel PCA": model.supervised,
-        "scikit-learn has no step that subtracts from each row its own mean": model.rows_centered,
-        "a KernelPCA is of all rows of its fit, this model is of landmarks": model.landmarks,
-        "a KernelPCA holds the kernel's table of its fit, which a model does not keep": not model.kernel.of_rows,
+        "scikit-learn has no step that subtracts the mean of each row": model.rows_centered,
+        "KernelPCA needs all rows of the fit, but this model has landmarks": model.landmarks,
+        "KernelPCA needs the kernel matrix of the fit, which a model does not keep": not model.kernel.of_rows,
         f"KernelPCA has no kernel {name}": name not in SKLEARN_KERNELS,
-        "a KernelPCA centres its kernel always, this model does not": not model.centered,
+        "KernelPCA always centres its kernel, but this model does not": not model.centered,
     }
     for reason, true in reasons.items():
         if true:

@@ -35,7 +35,7 @@ MIN_CHECKED_VARIANCE = 1e-280
 # Number of leading components that are checked against the sums over rows.
 CHECKED_COMPONENTS = 8
 
-UNSORTED = "eigenvalues are not descending from a largest one down to 0 or more"
+UNSORTED = "eigenvalues are not in descending order, or one is below 0"
 
 # Components may be reordered to match an older model if their eigenvalues are nearly equal: the difference is at most
 # this share of the eigenvalue that belongs to the place.
@@ -55,18 +55,18 @@ def check_model(model: Model) -> None:
     for name, shape in shapes.items():
         found = getattr(model, name).shape
         if found != shape:
-            raise ModelError(f"{name} has shape {found}, {d} columns need {shape}")
+            raise ModelError(f"{name} has shape {found}, but {d} columns need {shape}")
     if model.eigenvalues.ndim != 1 or model.eigenvalues.size < model.k:
-        raise ModelError(f"eigenvalues have shape {model.eigenvalues.shape}, there are {model.k} components")
+        raise ModelError(f"eigenvalues have shape {model.eigenvalues.shape}, but there are {model.k} components")
     if d < 1 or model.k < 1 or model.n_samples < 1:
         raise ModelError(f"{d} columns, {model.k} components, {model.n_samples} rows: each must be at least 1")
     for name in ("mean", "std", "basis", "eigenvalues", "total_variance", *shapes):
         if not np.all(np.isfinite(getattr(model, name))):
-            raise ModelError(f"{name} holds a value that is not finite")
+            raise ModelError(f"{name} has a value that is not finite")
     if np.any(model.std <= 0):
-        raise ModelError("std holds a value that is not above 0")
+        raise ModelError("std has a value that is not above 0")
     if not model.centered and model.mean.any():
-        raise ModelError("mean is not 0, and the model is not centred")
+        raise ModelError("mean is not 0, but the model is not centred")
     if np.any(model.eigenvalues < 0) or ("aligned" not in model.meta and np.any(np.diff(model.eigenvalues) > 0)):
         raise ModelError(UNSORTED)
     if model.total_variance <= 0:
@@ -74,13 +74,13 @@ def check_model(model: Model) -> None:
     if not float(np.sum(model.eigenvalues)) <= model.total_variance * (1 + 1e-6):
         raise ModelError("eigenvalues add up to more than total_variance")
     if len(set(model.columns)) < d:
-        raise ModelError("columns hold a name twice")
+        raise ModelError("two columns have the same name")
     try:
         "".join(model.columns).encode("utf-8")
     except (UnicodeError, SystemError):  # SystemError: code points beyond Unicode, in a damaged file
-        raise ModelError("columns hold a name that is no text") from None
+        raise ModelError("columns has a name that is not valid text") from None
     if model.variances is not None and np.any(model.variances < 0):
-        raise ModelError("variances hold a value below 0")
+        raise ModelError("variances has a value below 0")
     model.check_basis()
     _check_settings(model)
     _check_places(model)
@@ -92,7 +92,7 @@ def _check_statistic(model: Model) -> None:
     if model.statistic is None:
         return
     if model.variances is None:
-        raise ModelError("sums over rows without the variances of columns")
+        raise ModelError("the model has sums over rows, but not the variances of the columns")
     centre = model.statistic.centre
     divisor = centre.divisor(model.ddof, reliability=model.meta.get("weights_kind") == "reliability")
     about_zero = not model.centered or model.meta.get("method") == "supervised"
@@ -105,7 +105,7 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
     supervised = model.meta.get("method") == "supervised"
     classes = model.meta.get("label_kernel") == "delta"
     if ("cross" in statistic.arrays(), bool(statistic.classes)) != (supervised, supervised and classes):
-        raise ModelError("the sums are not those of such a model")
+        raise ModelError("the sums over rows are those of another method")
     B, values = model.basis[:, :CHECKED_COMPONENTS], model.eigenvalues[:CHECKED_COMPONENTS]
     # Divide by the root before the product and again after it: sums and means may each be far from 1.
     root = 1.0 if supervised else np.sqrt(divisor)
@@ -116,7 +116,7 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
         product = product + np.outer(mu / root, mu @ V)
     residual = np.abs(product / model.std[:, None] - B * values[: B.shape[1]])
     if not np.all(residual <= TOLERANCE * model.eigenvalues.max()):
-        raise ModelError("the sums do not have these components and eigenvalues")
+        raise ModelError("the sums over rows do not give these components and eigenvalues")
 
 
 def _check_settings(model: Model) -> None:
@@ -129,7 +129,7 @@ def _check_settings(model: Model) -> None:
     if model.whitening == "none":
         return
     if "epsilon" not in model.meta:
-        raise ModelError("whitening without an epsilon")
+        raise ModelError("the model whitens, but epsilon is missing")
     if not np.all(model.whitening_divisors() > 0):
         raise ModelError("whitening would divide by an eigenvalue of 0")
 
@@ -138,11 +138,11 @@ def _check_scale(model: Model) -> None:
     """Refuse a `std` that is not 1 or, in a standardised model, not the standard deviations of the columns."""
     if not model.standardized:
         if np.any(model.std != 1):
-            raise ModelError("std is not 1, and the model is not standardised")
+            raise ModelError("std is not 1, but the model is not standardised")
     elif model.variances is not None:
         checked = (model.variances > MIN_CHECKED_VARIANCE) & (model.variances < 1 / MIN_CHECKED_VARIANCE)
         if not np.allclose(np.square(model.std[checked]), model.variances[checked], rtol=TOLERANCE, atol=0):
-            raise ModelError("std is not that of the columns, and the model is standardised")
+            raise ModelError("the model is standardised, but std is not that of the columns")
 
 
 def _check_places(model: Model) -> None:
@@ -151,7 +151,7 @@ def _check_places(model: Model) -> None:
     if not len(places):
         return
     if "kernel" in model.meta or not model.k <= len(places) <= len(model.eigenvalues):
-        raise ModelError(f"aligned gives places to {len(places)} of {model.k} components")
+        raise ModelError(f"aligned has {len(places)} places, but the model has {model.k} components")
     values, by_size = model.eigenvalues, model.eigenvalues.copy()
     by_size[places] = values[: len(places)]
     if np.any(np.diff(by_size) > 0):
@@ -202,14 +202,14 @@ def _is_widths(value: Any) -> bool:
 METHOD_SOLVERS = ("em", "lapack", "lanczos", "nystroem", "cross-moment", "label-kernel", "kernel", "scikit-learn")
 KNOWN_SOLVERS = (*SOLVERS, *METHOD_SOLVERS)
 
-COUNT = Setting(is_count, "not a number of things")
-TEXT = Setting(is_text, "no text")
+COUNT = Setting(is_count, "not a count")
+TEXT = Setting(is_text, "not text")
 
 
 # Settings that a fit finds, beside the options of the fit that a model keeps.
 FOUND_SETTINGS = {
-    "format_version": Setting(lambda value: is_count(value) and value > 0, "not a number from 1"),
-    "aligned": Setting(_is_order, "not an order of components"),
+    "format_version": Setting(lambda value: is_count(value) and value > 0, "not a whole number of at least 1"),
+    "aligned": Setting(_is_order, "not a permutation of the components"),
     "booleans": Setting(are_names, "not a list of columns"),
     "vectors": Setting(_is_widths, "not the lengths of vector columns"),
     "label_numbers": Setting(are_names, "not a list of names", ("supervised",), "labels"),
@@ -220,8 +220,8 @@ FOUND_SETTINGS = {
     "classes": Setting(lambda value: is_count(value) and value > 0, "not a number of classes", ("supervised",)),
     "constant_columns": COUNT,
     "rank": COUNT,
-    "certificate": Setting(is_object, "not a record of numbers"),
-    "em": Setting(is_object, "not a record of its steps", ("pca",)),
+    "certificate": Setting(is_object, "not a valid certificate"),
+    "em": Setting(is_object, "not a valid record of an EM fit", ("pca",)),
 }
 
 # Name in `meta` -> setting. Any may be absent; pcatool writes no others.
@@ -254,7 +254,7 @@ def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
     """Raise `ModelError` if a setting is invalid, or does not fit other settings or the sizes of the arrays."""
     method = meta.get("method", "pca")
     if not isinstance(method, str) or method not in METHODS:
-        raise ModelError(f"method {show(method)} is none that this pcatool knows", "update pcatool")
+        raise ModelError(f"unknown method {show(method)}", "update pcatool")
     for name, setting in SETTINGS.items():
         if name in meta and setting.test is not None and not setting.test(meta[name]):
             raise ModelError(f"{name} is {show(meta[name])}, {setting.why}")
@@ -273,39 +273,39 @@ def _check_method(meta: Mapping[str, Any], method: str) -> None:
     """Refuse settings that the method does not have, and settings that exclude or need each other."""
     for name, setting in SETTINGS.items():
         if name in meta and setting.methods and method not in setting.methods:
-            raise ModelError(f"{name} is {show(meta[name])}, which a {method} model has not")
+            raise ModelError(f"{name} is {show(meta[name])}, which a {method} model cannot have")
     for name, setting in SETTINGS.items():
         if name in meta and setting.needs and setting.needs not in meta:
-            raise ModelError(f"{name} is {show(meta[name])}, and there is no {setting.needs}")
+            raise ModelError(f"{name} is {show(meta[name])}, but {setting.needs} is missing")
     missing = meta.get("missing", "error")
     if method != "pca" and missing in ("mean", "em"):
-        raise ModelError(f"missing is {show(missing)}, which a {method} model has not")
+        raise ModelError(f"missing is {show(missing)}, which a {method} model cannot have")
     if method != "pca" and meta.get("whiten", "none") != "none":
-        raise ModelError(f"whiten is {show(meta['whiten'])}, which a {method} model has not")
+        raise ModelError(f"whiten is {show(meta['whiten'])}, which a {method} model cannot have")
     if method == "supervised" and not meta.get("center", True):
-        raise ModelError(f"center is {show(meta['center'])}, and a supervised model is centred")
+        raise ModelError(f"center is {show(meta['center'])}, but a supervised model is always centred")
     if method == "supervised" and not {"labels", "label_kernel"} <= meta.keys():
-        raise ModelError("a supervised model without labels and label_kernel")
+        raise ModelError("a supervised model needs labels and label_kernel")
     if "label_gamma" in meta and meta["label_kernel"] != "rbf":
-        raise ModelError(f"label_gamma is {show(meta['label_gamma'])}, and the label_kernel is not rbf")
+        raise ModelError(f"label_gamma is {show(meta['label_gamma'])}, but label_kernel is not rbf")
     if meta.get("whiten", "none") == "none" and "epsilon" in meta:
-        raise ModelError(f"epsilon is {show(meta['epsilon'])}, and nothing is whitened")
+        raise ModelError(f"epsilon is {show(meta['epsilon'])}, but the model does not whiten")
 
 
 def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
     """Refuse a rank, number of constant columns, ddof or number of components that the sizes rule out."""
     rank = meta.get("rank", sizes.possible)
     if not 1 <= rank <= sizes.possible:
-        raise ModelError(f"rank is {show(rank)}, not from 1 to {sizes.possible}")
+        raise ModelError(f"rank is {show(rank)}, but must be from 1 to {sizes.possible}")
     constant = meta.get("constant_columns", 0)
     if constant > len(sizes.columns) - meta.get("center", True):
-        raise ModelError(f"constant_columns are {constant} of {len(sizes.columns)}")
+        raise ModelError(f"constant_columns is {constant}, but there are {len(sizes.columns)} columns")
     # A frequency weight counts a row several times, so a single row can have a divisor above 0.
     if sizes.rows <= meta.get("ddof", 0) and meta.get("weights_kind") != "frequency":
-        raise ModelError(f"ddof is {meta['ddof']}, of {sizes.rows} rows")
+        raise ModelError(f"ddof is {meta['ddof']}, but must be below the number of rows, {sizes.rows}")
     components = meta.get("components", sizes.kept)
     if isinstance(components, int) and not sizes.kept <= components <= sizes.directions:
-        raise ModelError(f"components is {show(components)}, not from {sizes.kept} to {sizes.directions}")
+        raise ModelError(f"components is {show(components)}, but must be from {sizes.kept} to {sizes.directions}")
 
 
 def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
@@ -313,25 +313,25 @@ def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
     for column in columns:
         found = re.fullmatch(r"(.*)\[([0-9]+)\]", column, re.ASCII | re.DOTALL) if widths else None
         if found and int(found[2]) >= widths.get(found[1], int(found[2]) + 1):
-            raise ModelError(f"vectors are {show(widths)}, and there is a column {show(column)}")
+            raise ModelError(f"vectors are {show(widths)}, but there is a column {show(column)}")
 
 
 def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
     """Refuse a malformed certificate, or one that does not fit the numbers of components and eigenvalues."""
     certificate = meta.get("certificate", {})
     if not _is_record(certificate, CERTIFICATE_TESTS):
-        raise ModelError(f"certificate is {show(certificate)}, not a record of numbers")
+        raise ModelError(f"certificate is {show(certificate)}, not a valid certificate")
     errors, vouched = certificate.get("relative_error", []), certificate.get("vouched", [])
     if len(errors) < len(vouched) or any(good and error is None for error, good in zip(errors, vouched, strict=False)):
         raise ModelError("certificate vouches for components without a bound")
     if "vouched" in certificate and len(errors) != len(vouched):
-        raise ModelError("certificate has bounds of components and does not say for which it vouches")
+        raise ModelError("certificate has relative_error and vouched of different lengths")
     minimum = min(sizes.kept, meta.get("rank", sizes.kept))  # components beyond the rank have no bound
     if "vouched" in certificate and not minimum <= len(vouched) <= sizes.known:
-        raise ModelError(f"certificate has bounds of {len(vouched)} components, there are {minimum}")
+        raise ModelError(f"certificate has bounds of {len(vouched)} components, but there are {minimum}")
     for pair in certificate.get("close_pairs", []):
         if not 1 <= min(pair) < max(pair) <= sizes.known:
-            raise ModelError(f"certificate's close_pairs hold {show(pair)}, there are {sizes.known} eigenvalues")
+            raise ModelError(f"certificate has the close pair {show(pair)}, but there are {sizes.known} eigenvalues")
 
 
 def _check_em(meta: Mapping[str, Any]) -> None:
@@ -341,9 +341,9 @@ def _check_em(meta: Mapping[str, Any]) -> None:
         return
     bounds = meta.get("certificate", {}).get("relative_error")
     if not (em.keys() >= REQUIRED_IN_EM and _is_record(em, EM_TESTS) and bounds):
-        raise ModelError(f"em is {show(em)}, not a record of its steps")
+        raise ModelError(f"em is {show(em)}, not a valid record of an EM fit")
     if meta.get("missing") != "em":
-        raise ModelError(f"missing is {show(meta.get('missing', 'error'))}, and the model was fitted by EM")
+        raise ModelError(f"missing is {show(meta.get('missing', 'error'))}, but the model was fitted by EM")
 
 
 def _is_record(value: Any, tests: Mapping[str, Callable[[Any], bool]]) -> bool:

@@ -104,7 +104,7 @@ def _angles(facts: Mapping[str, Any]) -> str:
     """Return the principal angles in words; the angles are between all components and do not depend on their order."""
     angles = facts["angles"]
     if not angles:
-        return "no direction lies on the columns of both"
+        return "no component has a part on the common columns"
     units = "units of the fit, standardised" if facts["standardized"] else "units of the fit, not standardised"
     columns = facts["columns"]
     where = ", on the columns of both" if columns["only_a"] or columns["only_b"] else ""
@@ -131,9 +131,11 @@ def _remark(row: Mapping[str, Any]) -> str:
     for which in ("a", "b"):
         model = which.upper()
         if row[f"eigenvalue_{which}"] == 0:
-            remarks.append(f"means nothing: past the rank in {model}")
+            remarks.append(f"no meaning: beyond the rank in {model}")
         elif row[f"too_close_in_{which}"]:
-            remarks.append(f"means nothing: too close to {_component_list(row[f'too_close_in_{which}'])} in {model}")
+            remarks.append(
+                f"no meaning: eigenvalue too close to {_component_list(row[f'too_close_in_{which}'])} in {model}"
+            )
         elif row[f"near_in_{which}"] and abs(row["cosine"]) < 1 - ROUNDING:
             remarks.append(f"nearly equal to {_component_list(row[f'near_in_{which}'])} in {model}")
     return "; ".join(remarks)
@@ -167,7 +169,7 @@ def _omitted_columns(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line
     if not rows or shown == len(rows):
         return []
     if not any(_change(row) > ROUNDING for row in rows):
-        return [("shown", "no column: their means and standard deviations are the same")]
+        return [("shown", "no column: means and standard deviations are the same")]
     changed = sum(_change(row) > ROUNDING for row in rows)
     which_columns = "the columns that changed" if changed == shown else f"the {shown} columns that changed most"
     return [("shown", f"{which_columns}; {len(rows) - shown} more with -v")]

@@ -116,10 +116,10 @@ def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
     changes = [
         f"{what} {', '.join(names[:MAX_NAMED])}"
         + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
-        for what, names in (("flipped", [component_name(j) for j in facts["flipped"]]), ("in its order", moved))
+        for what, names in (("flipped", [component_name(j) for j in facts["flipped"]]), ("reordered", moved))
         if names
     ]
-    return [f"aligned to an older model: {'; '.join(changes) or 'nothing to change'}"]
+    return [f"aligned to an older model: {'; '.join(changes) or 'no change'}"]
 
 
 def em_lines(facts: Mapping[str, Any]) -> list[str]:
@@ -127,10 +127,10 @@ def em_lines(facts: Mapping[str, Any]) -> list[str]:
     em = facts["em"]
     how = "has converged" if em["converged"] else "has NOT converged"
     likelihood = "without bound" if em["log_likelihood"] is None else f"{em['log_likelihood']:.10g}"
-    accuracy = "how far eigenvalues are from those at the maximum is not known"
+    accuracy = "the error of the eigenvalues is unknown"
     if em.get("proved"):  # models of earlier versions hold the size of the last steps instead of a proof
         largest_error = max(error or 0.0 for error in facts["certificate"]["relative_error"])
-        accuracy = f"eigenvalues differ from those at the maximum by {largest_error:.1e} of themselves at most"
+        accuracy = f"the eigenvalues have a relative error of at most {largest_error:.1e}"
     return [
         f"EM {how} in {counted(em['steps'], 'step')}: log-likelihood {likelihood}, noise variance "
         f"{em['noise_variance']:.6g}; {accuracy}"
@@ -148,7 +148,7 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
 
     `of_em` omits the bounds on rounding, because for EM the number of steps limits the accuracy.
     """
-    titles = {"eigen_residual": "eigen-residual", "orthonormality": "|B^T B - I|", "trace_closure": "trace closes to"}
+    titles = {"eigen_residual": "eigen-residual", "orthonormality": "|B^T B - I|", "trace_closure": "trace closure"}
     proofs = [f"{text} {certificate[key]:.1e}" for key, text in titles.items() if certificate.get(key) is not None]
     lines = [", ".join(proofs)] if proofs else []
     vouched = certificate.get("vouched")
@@ -157,17 +157,16 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
         not_vouched = [component_name(j) for j, is_vouched in enumerate(vouched, 1) if not is_vouched]
         if bounds:
             lines.append(
-                f"{counted(len(bounds), 'eigenvalue')} vouched for, the least certain to {max(bounds):.1e} of itself"
+                f"{counted(len(bounds), 'eigenvalue')} vouched for, with a relative error of at most {max(bounds):.1e}"
             )
         if not_vouched:
-            lines.append(
-                f"not told from rounding: {', '.join(not_vouched[:10])}{' ...' if len(not_vouched) > 10 else ''}"
-            )
+            more = " ..." if len(not_vouched) > 10 else ""
+            lines.append(f"indistinguishable from rounding error: {', '.join(not_vouched[:10])}{more}")
     pairs = certificate.get("close_pairs") or []
     if pairs:
         shown = ", ".join(f"{component_name(i)} and {component_name(j)}" for i, j in pairs[:5])
         more = " ..." if len(pairs) > 5 else ""
-        lines.append(f"eigenvalues too close for their directions to mean anything: {shown}{more}")
+        lines.append(f"eigenvalues too close to determine their directions: {shown}{more}")
     return lines
 
 

@@ -251,7 +251,7 @@ def picture_form(path: str | os.PathLike[str]) -> str:
     """Return the format of a picture from the suffix of its name; raise UsageError for any other suffix."""
     form = Path(plain_name(os.fspath(path))).suffix.lower().lstrip(".")
     if form not in PICTURES:
-        raise UsageError(f"{show(os.fspath(path))} does not end like a picture", "use .png, .svg or .pdf")
+        raise UsageError(f"{show(os.fspath(path))} is not the name of a picture", "end it with .png, .svg or .pdf")
     return form
 
 
@@ -263,7 +263,7 @@ def is_picture(path: str | os.PathLike[str] | None) -> bool:
 def check_form(form: str) -> None:
     """Raise UsageError unless `form` is a picture format."""
     if form not in PICTURES:
-        raise UsageError(f"no form of picture called {show(form)}", f"there are: {', '.join(PICTURES)}")
+        raise UsageError(f"unknown picture format {show(form)}", f"choose {', '.join(PICTURES)}")
 
 
 def check_room(picture: PictureOptions) -> None:
@@ -271,7 +271,8 @@ def check_room(picture: PictureOptions) -> None:
     if picture.size is not None and (picture.size[0] < MIN_SIZE[0] or picture.size[1] < MIN_SIZE[1]):
         size, least = ("x".join(f"{side:g}" for side in pair) for pair in (picture.size, MIN_SIZE))
         raise UsageError(
-            f"--size {size} has no room for the texts of a plot", f"give {least} or more; --dpi makes its pixels fewer"
+            f"--size {size} is too small for the texts of a plot",
+            f"give {least} or more; a smaller --dpi gives fewer pixels",
         )
 
 
@@ -301,7 +302,7 @@ def plain_matplotlib() -> Iterator[None]:
 
 def import_matplotlib() -> Any:
     """Import and return matplotlib; raise UsageError if it is missing or does not load."""
-    remedy = "pip install 'pcatool[plot]'; charts on a terminal and tables work without"
+    remedy = "pip install 'pcatool[plot]'; charts on a terminal and tables do not need it"
     try:
         import matplotlib
     except ModuleNotFoundError as error:

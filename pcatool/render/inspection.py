@@ -22,42 +22,42 @@ COMPONENTS_SHOWN = 10
 
 # Value of --missing -> treatment of missing cells, in the fit and in transform.
 MISSING_IN_FIT = {
-    "error": "none in the rows of the fit",
-    "drop": "rows with some were left out of the fit",
-    "mean": "column means stood in for them in the fit",
-    "em": "the fit went by the cells that are there",
+    "error": "no missing cells in the fit",
+    "drop": "rows with missing cells were dropped from the fit",
+    "mean": "the fit filled missing cells with column means",
+    "em": "the fit used the observed cells",
 }
 MISSING_IN_TRANSFORM = {
-    "error": "refuses rows with some",
-    "keep": "leaves rows with some empty",
-    "mean": "puts column means in their place",
-    "project": "goes by the cells that are there",
+    "error": "refuses rows with missing cells",
+    "keep": "leaves rows with missing cells empty",
+    "mean": "fills missing cells with column means",
+    "project": "uses the observed cells",
 }
 
 # Array of a model file -> its meaning.
 ARRAY_MEANINGS = {
-    "mean": "what is subtracted from each column",
-    "std": "what each column is divided by",
-    "basis": "the directions, one in each column",
-    "eigenvalues": "every eigenvalue known",
+    "mean": "subtracted from each column",
+    "std": "divisor of each column",
+    "basis": "components, one per column",
+    "eigenvalues": "all known eigenvalues",
     "total_variance": "sum of all eigenvalues",
     "n_samples": "rows of the fit",
     "columns": "names, in the order of the basis",
-    "variances": "of the columns as read",
-    "column_means": "what stands in for missing cells",
-    "training_rows": "the rows of the fit themselves, as read",
-    "dual_vectors": "a weight of each training row in each component",
+    "variances": "variances of the columns as read",
+    "column_means": "values that fill missing cells",
+    "training_rows": "rows of the fit, as read",
+    "dual_vectors": "weights of the training rows in each component",
     "kernel_means": "means of the kernel matrix",
-    "means": "of the columns, as a sum of two doubles",
-    "rounding": "how well the sums of each column are known",
+    "means": "means of the columns, each a sum of two doubles",
+    "rounding": "bounds on the rounding error of the sums",
     "weights": "sums of the weights, and of their products",
-    "scatter": "products of the columns about their mean, summed",
-    "factor": "a triangle whose square is the scatter",
-    "cross": "products of labels and columns about their means, summed",
-    "squares": "squares of the columns about their mean, summed",
-    "label_means": "of the labels, as a sum of two doubles",
-    "label_squares": "squares of the labels about their mean, summed",
-    "class_names": "as they first appear",
+    "scatter": "sums of products of the columns about their mean",
+    "factor": "triangular factor R; R^T R is the scatter",
+    "cross": "sums of products of labels and columns about their means",
+    "squares": "sums of squares of the columns about their mean",
+    "label_means": "means of the labels, each a sum of two doubles",
+    "label_squares": "sums of squares of the labels about their mean",
+    "class_names": "names of the classes, by first appearance",
     "meta": "settings, solver and certificate as JSON",
 }
 
@@ -119,9 +119,7 @@ def _optional_lines(given: Mapping[str, Any]) -> list[Line]:
     if "booleans" in given:
         lines.append(("booleans", f"{listed(given['booleans'], COLUMNS_NAMED)}: true is 1, false is 0"))
     if "absent" in given:
-        lines.append(
-            ("triples", f"one line for each cell; cells that no line gave are {ABSENT_MEANINGS[given['absent']]}")
-        )
+        lines.append(("triples", f"one line for each cell; absent cells are {ABSENT_MEANINGS[given['absent']]}"))
     if "seed" in given:
         lines.append(("seed", str(given["seed"])))
     return lines
@@ -163,13 +161,13 @@ def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
         )
         texts.append(f"eigenvalues {verb}: {spans}")
     if not rows and not by_em:
-        texts.append("none: nothing tells how right the eigenvalues are")
+        texts.append("none: the accuracy of the eigenvalues is unknown")
     past_rank = [row["component"] for row in rows if row["eigenvalue"] == 0]
     if past_rank:
-        texts.append(f"past the rank, with nothing in them: {_spans(past_rank)}")
+        texts.append(f"beyond the rank, with eigenvalue 0: {_spans(past_rank)}")
     not_vouched = [row["component"] for row in rows if not row["vouched"] and row["eigenvalue"] > 0]
     if not_vouched and not by_em:
-        texts.append(f"not told from rounding: {_spans(not_vouched)}")
+        texts.append(f"indistinguishable from rounding error: {_spans(not_vouched)}")
     texts += em_lines(facts) if by_em else []
     proofs = {name: value for name, value in certificate.items() if name != "vouched"}
     return [("certificate", text) for text in [*texts, *certificate_lines(proofs)]]

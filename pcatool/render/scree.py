@@ -235,7 +235,7 @@ def scree_figure(
     heights = (3.3, 2.0, *([ruled] if ruled else []))
     above, below, *rest = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights)
     shown = scree.shown(len(table.component))
-    draw_titles(figure, above, "Eigenvalues and what they add up to", title)
+    draw_titles(figure, above, "Eigenvalues and cumulative shares", title)
     values, unit = in_units(table.eigenvalue[:shown], float(table.eigenvalue[0]))
     above.set_ylabel(f"eigenvalue{unit}{' (logarithmic)' if scree.log else ''}")
     (draw_points if scree.log else draw_bars)(above, values, kept)

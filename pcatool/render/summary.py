@@ -116,7 +116,7 @@ def plan_lines(facts: Mapping[str, Any]) -> list[str]:
 
 def _peak(facts: Mapping[str, Any]) -> str:
     size = size_text(facts["peak_bytes"])
-    return f"more than {size}, it grows with the rows" if facts.get("peak_grows") else f"about {size}"
+    return f"more than {size}, grows with the rows" if facts.get("peak_grows") else f"about {size}"
 
 
 def fit_facts(model: Model, row_counts: RowCounts, output: str) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def combined_lines(facts: Mapping[str, Any]) -> list[str]:
     change = facts["rows"] - facts["rows_before"]
     rows = counted(facts["rows"], "row")
     if change:
-        changed = f"{counted(change, 'row')} added to" if change > 0 else f"{counted(-change, 'row')} taken out of"
+        changed = f"{counted(change, 'row')} added to" if change > 0 else f"{counted(-change, 'row')} removed from"
         rows = f"{changed} {facts['rows_before']}: {rows}"
     return [
         f"{rows}; {counted(len(facts['columns']), 'column')}; {facts['settings']}",
@@ -226,7 +226,7 @@ def apply_facts(
 def apply_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return the result of `apply_facts` in words."""
     incomplete = f", {facts['rows_incomplete']} of them with missing cells" if facts["rows_incomplete"] else ""
-    incomplete += f", {facts['rows_left_empty']} left empty for it" if facts["rows_left_empty"] else ""
+    incomplete += f", {facts['rows_left_empty']} left empty" if facts["rows_left_empty"] else ""
     rows, columns = counted(facts["rows_read"], "row"), counted(len(facts["columns"]), "column")
     share = f"{facts['cumulative']:.4%} of the {name_of_total(facts['method'], facts['centered'])}"
     components = f"{counted(facts['components'], 'component')}, {share}"
@@ -250,7 +250,7 @@ def folder_facts(
 
 
 def folder_lines(facts: Mapping[str, Any]) -> list[str]:
-    resumed = f", {facts['files_resumed']} were done already" if facts["files_resumed"] else ""
+    resumed = f", {facts['files_resumed']} already done" if facts["files_resumed"] else ""
     return [f"{counted(facts['files_written'], 'file')} written to {facts['output']}{resumed}"]
 
 

@@ -59,7 +59,7 @@ def render_table(
         return as_markdown(columns, caption)
     if form == "table":
         return as_table(columns, caption, width, color, "─" if unicode else "-")
-    raise UsageError(f"no form of report called {show(form)}", f"there are: {', '.join(FORMS)}")
+    raise UsageError(f"unknown report format {show(form)}", f"choose {', '.join(FORMS)}")
 
 
 def rows(columns: Columns) -> Iterable[tuple[Any, ...]]:

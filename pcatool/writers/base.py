@@ -127,8 +127,8 @@ def output_names(passthrough: PassthroughFields, names: Sequence[str]) -> list[s
     duplicate = next((name for name, count in Counter(all_names).items() if count > 1), None)
     if duplicate is not None:
         raise UsageError(
-            f"two columns of the output would be called {show(duplicate)}",
-            "leave it out of the columns passed through, or rename it in the input",
+            f"two output columns have the name {show(duplicate)}",
+            "do not pass it through, or rename it in the input",
         )
     return all_names
 
@@ -143,8 +143,8 @@ def format_name(options: OutputOptions) -> str:
     by_name = WRITERS.by_suffix(name)
     if options.output_format is None and by_name is None and name.lower().endswith(UNWRITABLE_SUFFIXES):
         raise UsageError(
-            f"no writer for {show(Path(name).suffix)}, as in {show(name)}",
-            f"name it .{', .'.join(WRITERS)}, or insist with --output-format",
+            f"cannot write {show(Path(name).suffix)} files, as in {show(name)}",
+            f"name it .{', .'.join(WRITERS)}, or choose a format with --output-format",
         )
     return options.output_format or by_name or "csv"
 

@@ -40,7 +40,9 @@ class JsonLinesWriter(TextWriter):
         float_format: str | None = None,
     ) -> None:
         if not header:
-            raise UsageError("JSON lines carry the names in every row", "leave out --no-output-header, or write csv")
+            raise UsageError(
+                "JSON Lines has no header: every row holds the names", "leave out --no-output-header, or write csv"
+            )
         if float_format is not None:
             check_format(float_format)
         super().__init__(sink, passthrough, names, float_format=float_format)
@@ -61,7 +63,7 @@ def check_format(float_format: str) -> None:
             json.loads(shown)
         except ValueError:
             raise UsageError(
-                f"--float-format {show(float_format)} gives {show(shown)}, which is no number in JSON",
+                f"--float-format {show(float_format)} gives {show(shown)}, which is not a JSON number",
                 "leave out the flags '+', '0' and '#', or write csv",
             ) from None
 

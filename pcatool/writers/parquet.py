@@ -43,9 +43,9 @@ class ParquetWriter(Writer):
         float_format: str | None = None,
     ) -> None:
         if not header:
-            raise UsageError("Parquet always holds the names", "leave out --no-output-header, or write csv")
+            raise UsageError("Parquet files always hold the column names", "leave out --no-output-header, or write csv")
         if float_format is not None:
-            raise UsageError("Parquet holds numbers, not text", "leave out --float-format, or write csv")
+            raise UsageError("Parquet stores numbers as binary, not as text", "leave out --float-format, or write csv")
         output_names(passthrough, names)
         self._schema = pa.schema([*passthrough, *((name, pa.float64()) for name in names)])
         self._sink = sink
@@ -98,7 +98,7 @@ def open_parquet(buffer: ByteCollector, schema: pa.Schema, passthrough: Sequence
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         bad = next(field for field in schema if not storable(field))
         raise UsageError(
-            f"Parquet cannot hold column {show(bad.name)} of type {bad.type}", "leave it out, or write csv"
+            f"Parquet cannot store column {show(bad.name)} of type {bad.type}", "leave it out, or write csv"
         ) from None
 
 

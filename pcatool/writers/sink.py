@@ -360,7 +360,7 @@ def check_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
 
     uri, label = parse(output), shown(output)
     if uri.kind == HTTP:
-        raise UsageError(f"{show(label)}: a web server is only read from", "give a file, s3://, gs:// or abfs://")
+        raise UsageError(f"{show(label)}: a web server can only be read", "give a file, s3://, gs:// or abfs://")
     canonical_name = CanonicalName()
     for name in inputs:
         if is_remote(name) and canonical_name(name) == canonical_name(output):
@@ -370,7 +370,7 @@ def check_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
     if not uri.key or uri.key.endswith("/"):
         raise unwritable(label, "it names a folder", "give the name of an object")
     if "" in uri.key.split("/"):  # pyarrow refuses empty parts
-        raise unwritable(label, "there is nothing between two of its slashes", "write one slash")
+        raise unwritable(label, "it has two slashes in a row", "use one slash")
     place = place_of(output)
     try:
         bucket = place.info(place.bucket).type.name

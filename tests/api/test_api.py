@@ -301,7 +301,7 @@ def test_what_is_no_table_is_an_error_of_ours(model: pcatool.Model) -> None:
         with pytest.raises(pcatool.UsageError, match="give models one by one, as in merge"):
             pcatool.merge(calls)  # type: ignore[arg-type]
     for thing in (None, 5, {}, b"m.npz", X, model.meta):
-        with pytest.raises(pcatool.UsageError, match="is no model, nor a path to one"):
+        with pytest.raises(pcatool.UsageError, match="is not a model or a path"):
             pcatool.transform(thing, X)  # type: ignore[call-overload]
         with pytest.raises(pcatool.PcatoolError):
             pcatool.update(thing, X)  # type: ignore[arg-type]
@@ -415,7 +415,7 @@ def test_wrong_settings_are_refused_before_the_data_are_read(settings: dict[str,
         (np.ma.masked_array(X, X == 10), pcatool.DataError, "1 of 5 rows has missing cells"),
         (pd.DataFrame(X, columns=["a", "b", "a"]), pcatool.DataError, "'a'"),
         ("nowhere.csv", pcatool.FileError, "cannot read 'nowhere.csv'"),
-        ([], pcatool.UsageError, "the list is empty"),
+        ([], pcatool.UsageError, "the list of data is empty"),
         ("", pcatool.UsageError, "empty name"),
         (None, pcatool.UsageError, "0-dimensional"),
     ],
@@ -589,7 +589,7 @@ def test_reconstruct_of_an_array_is_told_what_it_is(model: pcatool.Model) -> Non
     scores = pcatool.transform(model, X)
     np.testing.assert_allclose(pcatool.reconstruct(model, scores, source="scores"), X, atol=1e-12)
     np.testing.assert_allclose(pcatool.reconstruct(model, X, source="rows"), X, atol=1e-12)
-    with pytest.raises(pcatool.UsageError, match="'both' is neither scores nor rows"):
+    with pytest.raises(pcatool.UsageError, match="invalid source 'both'; choose scores or rows"):
         pcatool.reconstruct(model, X, source="both")
 
 
@@ -648,7 +648,7 @@ def test_a_path_to_a_model_is_of_any_kind(model: pcatool.Model, tmp_path: Path) 
         assert pcatool.explain_variance(path).equals(pcatool.explain_variance(model))
         assert pcatool.refit(path, components=1).k == 1  # type: ignore[arg-type]
         assert pcatool.transform(path, np.zeros((2, model.d))).shape == (2, model.k)  # type: ignore[call-overload]
-        with pytest.raises(pcatool.UsageError, match="a model alone has no rows to draw"):
+        with pytest.raises(pcatool.UsageError, match="a model has no rows to draw"):
             pcatool.plot("scores", path)
 
 
@@ -763,5 +763,5 @@ def test_an_array_of_all_scores_is_not_taken_for_rows() -> None:
 def test_rules_for_a_model_take_no_settings_of_a_fit() -> None:
     model = pcatool.fit(np.random.default_rng(0).normal(size=(30, 4)))
     assert len(pcatool.compare_rules(model, ["kaiser"], seed=3)) == 1
-    with pytest.raises(pcatool.UsageError, match="a model is fitted already: standardize would change nothing"):
+    with pytest.raises(pcatool.UsageError, match="standardize has no effect on a model that is already fitted"):
         pcatool.compare_rules(model, standardize=True)

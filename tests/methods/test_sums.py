@@ -797,10 +797,10 @@ def test_damaged_products_are_refused() -> None:
     ):
         with pytest.raises(ModelError, match=why):
             loads(changed(classes, **arrays))
-    with pytest.raises(ModelError, match="the sums are not those of such a model"):
+    with pytest.raises(ModelError, match="the sums over rows are those of another method"):
         dataclasses.replace(model, statistic=classes.statistic)
     other = dataclasses.replace(model, variances=None, statistic=None)
-    with pytest.raises(ModelError, match="sums over rows without the variances of columns"):
+    with pytest.raises(ModelError, match="the model has sums over rows, but not the variances of the columns"):
         dataclasses.replace(other, statistic=model.statistic)
 
 

@@ -78,7 +78,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "trace negative": ({"total_variance": -1.0}, "total_variance"),
     "no rows": ({"n_samples": 0}, "rows"),
     "no columns": ({"columns": (), "mean": [], "std": [], "basis": np.zeros((0, 1))}, "columns"),
-    "a name twice": ({"columns": ("a", "b", "a")}, "twice"),
+    "a name twice": ({"columns": ("a", "b", "a")}, "same name"),
     "a name too many": ({"columns": ("a", "b", "c", "d")}, "columns"),
     "a basis of huge entries": ({"basis": parts()["basis"] * 1e300}, "orthonormal"),
     "eigenvalues whose sum overflows": ({"eigenvalues": np.full(3, 1.5e308), "total_variance": 1.7e308}, "total"),

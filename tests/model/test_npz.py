@@ -94,7 +94,7 @@ def with_array(name: str, array: Any) -> bytes:
 
 
 def unlisted(name: str, array: Any) -> bytes:
-    """The good file with another array that is not as meta lists it."""
+    """The good file with another array that differs from its entry in meta."""
     return changed(name, npy_bytes(array))
 
 
@@ -223,7 +223,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "n_samples zero": (with_array("n_samples", 0), "rows"),
     "total_variance as an array": (with_array("total_variance", np.array([6.0])), "dimensions"),
     "columns as numbers": (with_array("columns", np.arange(6)), "columns"),
-    "columns twice": (with_array("columns", np.array(list("abcabc"))), "twice"),
+    "columns twice": (with_array("columns", np.array(list("abcabc"))), "same name"),
     "columns in two dimensions": (with_array("columns", np.array([list("abcdef")])), "dimensions"),
     "basis in one dimension": (with_array("basis", MODEL.basis[:, 0]), "dimensions"),
     "basis transposed": (with_array("basis", MODEL.basis.T), ""),
@@ -422,12 +422,12 @@ def test_odd_archives_are_refused(make: Callable[[], bytes], word: str) -> None:
 
 
 def test_what_has_no_end_is_refused_by_its_beginning(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"^'/dev/zero' is not a usable model: it is no \.npz"):
+    with pytest.raises(ModelError, match=r"^'/dev/zero' is not a usable model: it is not an \.npz"):
         load_model("/dev/zero")
     huge = tmp_path / "huge.csv"
     with huge.open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(ModelError, match=r"it is no \.npz archive"):
+    with pytest.raises(ModelError, match=r"it is not an \.npz archive"):
         load_model(huge)
 
 
@@ -598,14 +598,14 @@ def test_a_setting_that_is_not_known_is_kept() -> None:
 def test_a_scale_is_what_the_settings_say() -> None:
     X = np.random.default_rng(3).normal(size=(30, 4)) * [1, 5, 1e-3, 1e5]
     model = pcatool.fit(X, standardize=True)
-    with pytest.raises(ModelError, match="std is not that of the columns, and the model is standardised"):
+    with pytest.raises(ModelError, match="the model is standardised, but std is not that of the columns"):
         replace(model, std=model.std * [1, 1, 1, 1.5], statistic=None)
     with pytest.raises(ModelError, match="std is not 1"):
         model.with_meta(standardize=False)
     plain = pcatool.fit(X)
     with pytest.raises(ModelError, match="std is not that of the columns"):
         plain.with_meta(standardize=True)
-    with pytest.raises(ModelError, match="std is not 1, and the model is not standardised"):
+    with pytest.raises(ModelError, match="std is not 1, but the model is not standardised"):
         replace(plain, std=plain.std * 2, statistic=None)
 
 

@@ -168,7 +168,7 @@ def test_a_kernel_model_is_a_kernel_pca(kernel: str, standardize: bool) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "zca": ({"whiten": "zca"}, "does not turn them back to columns"),
+    "zca": ({"whiten": "zca"}, "has no ZCA whitening"),
     "rows centred": ({"center_rows": True}, "subtracts from each row its own mean"),
     "supervised": ({"method": "supervised", "label": "f"}, "has no supervised PCA"),
     "supervised kernel": ({"method": "supervised", "label": "f", "kernel": "rbf"}, "no supervised kernel PCA"),
@@ -302,7 +302,7 @@ def test_a_model_that_was_taken_says_so(tmp_path: Path, capsys: pytest.CaptureFi
     pcatool.save_model(pcatool.from_sklearn(fitted("PCA")), path)
     facts = pcatool.inspect(path)
     assert facts["solver"] == "scikit-learn"
-    assert facts["reason"] == "taken from a fitted PCA"
+    assert facts["reason"] == "converted from a fitted PCA"
     assert facts["choice"] == "n_components=3"
     assert facts["certificate"] is None
     assert facts["eigenvalues_known"] == 3
@@ -326,8 +326,8 @@ NOT_TAKEN: dict[str, tuple[Any, type[Exception], str]] = {
     "not fitted": (PCA(3), pcatool.UsageError, "the PCA is not fitted; call its fit first"),
     "pipeline not fitted": (make_pipeline(StandardScaler(), PCA(3)), pcatool.UsageError, "Scaler is not fitted"),
     "TruncatedSVD": (TruncatedSVD(3).fit(X), pcatool.UsageError, "neither the number of its rows"),
-    "another": (NMF(2).fit(np.abs(X)), pcatool.UsageError, "no model can be taken from NMF; give a fitted PCA or"),
-    "no estimator": ("pca.pkl", pcatool.UsageError, "no model can be taken from str"),
+    "another": (NMF(2).fit(np.abs(X)), pcatool.UsageError, "NMF cannot be converted to a model; give a fitted PCA or"),
+    "no estimator": ("pca.pkl", pcatool.UsageError, "str cannot be converted to a model"),
     "another scaler": (
         make_pipeline(MinMaxScaler(), PCA(2)).fit(X), pcatool.UsageError, "from MinMaxScaler and then PCA",
     ),
@@ -352,7 +352,7 @@ def test_what_is_not_taken_is_refused_with_the_reason(case: str) -> None:
 def test_rows_that_do_not_vary_and_edited_attributes() -> None:
     with np.errstate(all="ignore"):
         flat = PCA(1).fit(np.ones((4, 2)))
-    with pytest.raises(pcatool.ModelError, match="no component has any; fit rows that vary"):
+    with pytest.raises(pcatool.ModelError, match="no component has variance; fit rows that differ"):
         pcatool.from_sklearn(flat)
     edited = PCA(2).fit(X)
     edited.components_ = edited.components_ * 2

@@ -168,7 +168,7 @@ def test_two_columns_of_one_name_leave_neither(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("PC1,b\n1,2\n2,1\n4,4\n")
     done = called("fit", tmp_path / "t.csv", "-o", tmp_path / "m.npz", "--scores", tmp_path / "s.csv", "--keep-all")
     assert done.code == 2
-    assert "two columns of the output would be called 'PC1'" in done.said
+    assert "two output columns have the name 'PC1'" in done.said
     assert left(tmp_path) == ["t.csv"]
 
 

@@ -95,18 +95,18 @@ def test_digits_follow_the_bounds() -> None:
     assert [row["digits"] for row in doubtful["variance"]] == [15, 0, 0, 0]
     text = inspection_text(doubtful, everything=False, width=None)
     assert "certificate: eigenvalues are vouched for: PC1 to 15 digits\n" in text
-    assert "certificate: not told from rounding: PC2-PC4\n" in text
+    assert "certificate: indistinguishable from rounding error: PC2-PC4\n" in text
 
 
 def test_a_model_without_a_certificate_says_so() -> None:
     model = pcatool.load_model(DATA / "format_2" / "all.npz")
     for certificate in ({}, {"relative_error": [1e-9] * model.k}):
         text = inspection_text(pcatool.inspect(model.with_meta(certificate=certificate)), everything=False, width=None)
-        assert "certificate: none: nothing tells how right the eigenvalues are" in text
+        assert "certificate: none: the accuracy of the eigenvalues is unknown" in text
 
 
 def test_pairs_too_close_are_named() -> None:
     model = pcatool.load_model(DATA / "format_2" / "all.npz")
     certificate = {**model.meta["certificate"], "close_pairs": [[2, 3]]}
     text = inspection_text(pcatool.inspect(model.with_meta(certificate=certificate)), everything=False, width=None)
-    assert "certificate: eigenvalues too close for their directions to mean anything: PC2 and PC3" in text
+    assert "certificate: eigenvalues too close to determine their directions: PC2 and PC3" in text

@@ -86,7 +86,7 @@ def test_rows_of_a_model_may_come_as_triples(tmp_path: Path) -> None:
 
 def test_a_scree_without_room_is_refused_too(orders: Model, tmp_path: Path) -> None:
     with pytest.raises(
-        pcatool.UsageError, match=r"--size 3\.5x8 has no room for the texts of a plot; give 4x3 or more"
+        pcatool.UsageError, match=r"--size 3\.5x8 is too small for the texts of a plot; give 4x3 or more"
     ):
         pcatool.scree(orders, output=tmp_path / "a.png", size="3.5x8")
 
@@ -252,7 +252,7 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
         ),
         (
             PlotRequest("scores", PlotOptions(), output="-"),
-            r"'-' does not end like a picture; use \.png, \.svg or \.pdf",
+            r"'-' is not the name of a picture; use \.png, \.svg or \.pdf",
         ),
     ],
 )
@@ -299,7 +299,7 @@ def test_what_a_picture_leaves_out_is_told(
 def test_a_model_needs_rows_and_a_picture_of_columns_none(orders: Model, tmp_path: Path) -> None:
     pcatool.save_model(orders, tmp_path / "m.npz")
     for model in (orders, tmp_path / "m.npz"):
-        with pytest.raises(pcatool.UsageError, match="a model alone has no rows to draw; give them as data"):
+        with pytest.raises(pcatool.UsageError, match="a model has no rows to draw; give them as data"):
             pcatool.plot("scores", model)
     with pytest.raises(pcatool.UsageError, match="already fitted: -s has no effect"):
         pcatool.plot("scores", orders, ORDERS, standardize=True)

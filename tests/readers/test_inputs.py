@@ -231,7 +231,7 @@ def test_a_link_to_nothing_is_an_input_that_cannot_be_read(linked: Path, link: s
     (linked / link).symlink_to("nowhere")
     (linked / "data/README").symlink_to("nowhere")
     assert [found.path for found in resolve([f"{link[:-1]}*"])] == [link]
-    said = f"cannot read '{link}': it is a link to 'nowhere', and there is nothing; mend or remove the link"
+    said = f"cannot read '{link}': it is a link to 'nowhere', which does not exist; repair or remove the link"
     with pytest.raises(FileError, match=said):
         pcatool.fit("data")
     with pytest.warns(PcatoolWarning, match=f"left out 1 of . files:\n.*{link}"):

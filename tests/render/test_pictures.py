@@ -149,7 +149,8 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
         picture("houses", "png")
     assert caught.value.exit_code == 2
     assert str(caught.value) == (
-        "drawing a picture needs matplotlib; pip install 'pcatool[plot]'; charts on a terminal and tables work without"
+        "drawing a picture needs matplotlib; pip install 'pcatool[plot]'; "
+        "charts on a terminal and tables do not need it"
     )
 
 
@@ -179,7 +180,7 @@ def test_other_endings_are_refused(path):
 
 
 def test_an_unknown_form_is_refused():
-    with pytest.raises(UsageError, match="'gif'; there are: png, svg, pdf"):
+    with pytest.raises(UsageError, match="'gif'; choose png, svg, pdf"):
         picture("houses", "gif")
 
 
@@ -295,12 +296,14 @@ def test_from_python_what_is_for_a_picture_needs_one(tmp_path):
     X = np.random.default_rng(0).normal(size=(20, 3))
     scales = ({"log": True}, {"log_components": True}, {"all_components": True})
     for wish in (*scales, {"rules": "all"}, {"size": "4x3"}, {"dpi": 50}):
-        with pytest.raises(UsageError, match="all_components, rules, size and dpi are for a picture; name it with out"):
+        with pytest.raises(UsageError, match="all_components, rules, size and dpi need a picture; give output"):
             pcatool.scree(X, **wish)
     for wish in ({"size": "4x3"}, {"dpi": 50}):
-        with pytest.raises(UsageError, match="size and dpi are for a picture; give image and output, too"):
+        with pytest.raises(UsageError, match="size and dpi need a picture; give image and output, too"):
             pcatool.components(X, **wish)
-    with pytest.raises(UsageError, match="width is for text; size gives the width and height of a picture in inches"):
+    with pytest.raises(
+        UsageError, match="width has no effect on a picture; size gives the width and height of a picture in inches"
+    ):
         pcatool.scree(X, output=tmp_path / "a.svg", width=40)
     assert not (tmp_path / "a.svg").exists()
     pcatool.scree(X, output=tmp_path / "a.svg", rules=["kaiser", "0.9"], log=True)

@@ -119,7 +119,7 @@ def test_a_picture_too_large_is_refused():
 @pytest.mark.parametrize("width", [4, 6.5])
 def test_titles_are_not_wider_than_their_picture(dpi, width):
     wide = "WIDE NAMES OF MANY COLUMNS " * 5
-    for title, below in (("Eigenvalues and what they add up to", "i" * 40), (wide, wide)):
+    for title, below in (("Eigenvalues and cumulative shares", "i" * 40), (wide, wide)):
         with plain_matplotlib():
             figure = new_figure(PictureOptions((width, 3), dpi))
             rows, drawn = draw_titles(figure, figure.subplots(), title, below)

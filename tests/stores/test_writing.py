@@ -63,7 +63,7 @@ REFUSED = {
     "s3://BUCKET/": (5, "cannot write 's3://BUCKET/': it names a folder; give the name of an object"),
     "s3://BUCKET": (5, "cannot write 's3://BUCKET': it names a folder; give the name of an object"),
     "s3://BUCKET/a//m.npz": (
-        5, "cannot write 's3://BUCKET/a//m.npz': there is nothing between two of its slashes; write one slash"
+        5, "cannot write 's3://BUCKET/a//m.npz': it has two slashes in a row; write one slash"
     ),
     "s3://BUCKET/t.csv": (
         2,
@@ -80,7 +80,7 @@ REFUSED = {
         5, "'s3://BUCKET/there.npz' exists, and --no-clobber was given; give another name, or move the file away"
     ),
     "https://me:secret@host/m.npz?key=secret": (
-        2, "'https://host/m.npz?...': a web server is only read from; give a file, s3://, gs:// or abfs://"
+        2, "'https://host/m.npz?...': a web server can only be read; give a file, s3://, gs:// or abfs://"
     ),
     "ftp://me:secret@host/m.npz": (
         2,

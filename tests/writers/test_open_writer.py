@@ -50,19 +50,30 @@ def test_two_columns_of_one_name_are_refused(name: str, kept: list[str], names: 
         open_writer(OutputOptions(output_format=name), SINK, [(k, pa.string()) for k in kept], names)
     twice = "PC1" if "PC1" in kept else (kept or names)[0]
     assert str(caught.value) == (
-        f"two columns of the output would be called '{twice}'; "
-        "leave it out of the columns passed through, or rename it in the input"
+        f"two output columns have the name '{twice}'; do not pass it through, or rename it in the input"
     )
 
 
 REFUSED = [
-    ("parquet", {"header": False}, "Parquet always holds the names; leave out --no-output-header, or write csv"),
-    ("parquet", {"float_format": ".3f"}, "Parquet holds numbers, not text; leave out --float-format, or write csv"),
-    ("jsonl", {"header": False}, "JSON lines carry the names in every row; leave out --no-output-header, or write csv"),
+    (
+        "parquet",
+        {"header": False},
+        "Parquet files always hold the column names; leave out --no-output-header, or write csv",
+    ),
+    (
+        "parquet",
+        {"float_format": ".3f"},
+        "Parquet stores numbers as binary, not as text; leave out --float-format, or write csv",
+    ),
+    (
+        "jsonl",
+        {"header": False},
+        "JSON Lines has no header: every row holds the names; leave out --no-output-header, or write csv",
+    ),
     (
         "jsonl",
         {"float_format": "+.2f"},
-        "--float-format '%+.2f' gives '+0.00', which is no number in JSON; "
+        "--float-format '%+.2f' gives '+0.00', which is not a JSON number; "
         "leave out the flags '+', '0' and '#', or write csv",
     ),
 ]

@@ -113,7 +113,7 @@ def panel_grid(plot_data: PlotData, picture: PictureOptions) -> PanelGrid:
     least = f"{max(picture.size[0], 4):g}x{height:g}"
     if room < MIN_BAR_HEIGHT:
         raise UsageError(
-            f"--size {picture.size[0]:g}x{picture.size[1]:g} has no room for the loadings of {count} components",
+            f"--size {picture.size[0]:g}x{picture.size[1]:g} is too small for the loadings of {count} components",
             f"give --size {least} or more, or name fewer --axes",
         )
     return PanelGrid(across, down, min(bars, int(room / MIN_BAR_HEIGHT)), name_length, picture.size)
@@ -137,7 +137,7 @@ def subtitle(plot_data: PlotData, grid: PanelGrid) -> str:
     if grid.bars == d:
         return plot_data.brief
     which = f"the {grid.bars} largest of {d}" if grid.bars > 1 else f"the largest of {d}"
-    return f"{plot_data.brief}; of each component {which} loadings".removeprefix("; ")
+    return f"{plot_data.brief}; {which} loadings of each component".removeprefix("; ")
 
 
 def largest(plot_data: PlotData, m: int, count: int) -> NDArray[np.intp]:

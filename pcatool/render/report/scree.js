@@ -132,7 +132,7 @@ if (find("scree-drawing")) {
       const rest = lost[k - 1];
       said.replaceChildren(
         strong,
-        `. ${k === 1 ? "It captures" : "They capture"} ${percent(1 - rest)} of the ${what}, ${number((1 - rest) * total, 6)} of ${number(total, 6)}, and ${k === 1 ? "loses" : "lose"} ${number(rest * total, 6)}, ${percent(rest)}. ${k === kept ? "The model keeps just so many." : `The model keeps ${kept}.`}`,
+        `. ${k === 1 ? "It captures" : "They capture"} ${percent(1 - rest)} of the ${what}, ${number((1 - rest) * total, 6)} of ${number(total, 6)}, and ${k === 1 ? "loses" : "lose"} ${number(rest * total, 6)}, ${percent(rest)}. ${k === kept ? "The model keeps this number." : `The model keeps ${kept}.`}`,
       );
     }
     find("scree-k").textContent = k === null ? "…" : `${k}`;

@@ -33,7 +33,7 @@ def certificate_section(facts: Mapping[str, Any]) -> list[Html]:
     if rows and detail:
         content.append(bullet_list([f"{text[0].upper()}{text[1:]}" for text in detail]))
     if proofs:
-        content.append(table("What was measured after the fit", ("proof", "value", "what it says"), proofs, "words"))
+        content.append(table("Checks after the fit", ("check", "value", "meaning"), proofs, "words"))
     if rows:
         content.append(element("details", element("summary", "Digits of each eigenvalue"), _digits(rows)))
     return content
@@ -53,8 +53,8 @@ def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
     ]
     omitted = len(rows) - len(cells)
     note = [element("p", f"And {omitted} more, which pcatool inspect -v prints.", class_="quiet")] if omitted else []
-    titles = ("component", "eigenvalue", "off by at most", "digits", "vouched for")
-    caption = "How far each eigenvalue can be relied on; the bound is a part of the eigenvalue itself"
+    titles = ("component", "eigenvalue", "largest relative error", "digits", "vouched for")
+    caption = "Accuracy of each eigenvalue; the error is relative to the eigenvalue"
     return join(table(caption, titles, cells), *note)
 
 
@@ -64,15 +64,16 @@ def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
 def commands_section(facts: Mapping[str, Any]) -> list[Html]:
     """Return the section with the command that made the model, commands to use it, and what it cannot do."""
     commands = facts["commands"]
-    content = [element("h3", "What made this model")]
+    content = [element("h3", "Command that made this model")]
     if commands["fit"] is None:
-        content.append(element("p", f"No command of pcatool: {'; '.join(commands['remarks'])}."))
+        content.append(element("p", f"No command of pcatool made it: {'; '.join(commands['remarks'])}."))
     else:
-        content.append(_command(commands["fit"], "what made this model"))
+        content.append(_command(commands["fit"], "make this model"))
         content.append(
             element(
                 "p",
-                "data.csv stands for your rows. How they are read is not in a model: give it as you did.",
+                "Replace data.csv by your data. A model does not store the options for reading files: "
+                "add those that you used.",
                 class_="quiet",
             )
         )
@@ -83,7 +84,7 @@ def commands_section(facts: Mapping[str, Any]) -> list[Html]:
     for name, reason in facts["cannot"].items():
         reasons.setdefault(reason, []).append(name)
     if reasons:
-        content.append(element("h3", "What it cannot do"))
+        content.append(element("h3", "What the model cannot do"))
         content.append(bullet_list([f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]))
     return content
 
@@ -117,7 +118,7 @@ TABLE_ROWS, TABLE_COMPONENTS = 20, 5
 def loadings(data: Mapping[str, Any]) -> list[Html]:
     """Return the section of loadings, or the reason why there are none."""
     if "reason" in data:
-        return [element("p", f"There are none: {data['reason']}.")]
+        return [element("p", f"There are no loadings: {data['reason']}.")]
     rows = sorted(range(len(data["columns"])), key=lambda i: -abs(data["loadings"][i][0]))[:TABLE_ROWS]
     component_count = len(data["loadings"][0][:TABLE_COMPONENTS])
     cells = [(data["columns"][i], *(signed(value, 4) for value in data["loadings"][i][:component_count])) for i in rows]
@@ -132,11 +133,11 @@ def loadings(data: Mapping[str, Any]) -> list[Html]:
 def scores(data: Mapping[str, Any] | None) -> list[Html]:
     """Return the section of scores; None if the page has no rows."""
     if data is None:
-        text = "There are no rows in this page: name data after the model to see their scores, too."
+        text = "This page has no rows. To see scores, name data after the model."
         return [element("p", text)]
     shown, total = len(data["rows"]), data["of"]
     which = (
-        f"{grouped(shown)} of {grouped(total)} rows, chosen evenly by their numbers"
+        f"{grouped(shown)} of {grouped(total)} rows, evenly spaced"
         if shown < total
         else f"All {grouped(total)} rows"
         if total > 1
@@ -290,7 +291,7 @@ def _variances(facts: Mapping[str, Any]) -> Html:
         for row in rows
     ]
     omitted = len(facts["variance"]) - len(rows)
-    caption = f"What each number of components captures and loses; ddof {facts['ddof']}"
+    caption = f"Variance that the first components keep and lose; ddof {facts['ddof']}"
     note = (
         [element("p", f"And {omitted} more, which pcatool explain-variance prints.", class_="quiet")] if omitted else []
     )

@@ -17,12 +17,13 @@ __all__ = ["PROOFS", "caveats", "lead_sentence", "verdict"]
 PROOFS = {
     "eigen_residual": (
         "Eigen-residual",
-        "how far the worst component is from being an eigenvector, as a part of the largest eigenvalue",
+        "largest residual |S b - lambda b| of a component b, relative to the largest eigenvalue",
     ),
-    "orthonormality": ("Orthonormality", "how far the directions are from lengths of 1 and right angles"),
+    "orthonormality": ("Orthonormality", "largest deviation of the components from length 1 and from right angles"),
     "trace_closure": (
         "Trace closure",
-        "how far the eigenvalues' sum is from the total, which was added up by itself, as a part of it",
+        "difference between the sum of the eigenvalues and the total variance, which is computed separately, "
+        "relative to the total",
     ),
 }
 
@@ -34,7 +35,7 @@ def lead_sentence(facts: Mapping[str, Any]) -> str:
     kept = f"{counted(facts['components'], 'component')} keep{'' if plural else 's'} {percent(facts['cumulative'], 4)}"
     columns = f"{grouped(len(facts['columns']))} column{'' if len(facts['columns']) == 1 else 's'}"
     if "kernel" in facts:
-        columns += f", seen through the kernel {facts['kernel']['name']}"
+        columns += f", with the kernel {facts['kernel']['name']}"
     return (
         f"{kept} of the {total_name} in {grouped(facts['rows'])} row{'' if facts['rows'] == 1 else 's'} of {columns}."
     )
@@ -47,10 +48,10 @@ def verdict(facts: Mapping[str, Any]) -> str:
     if "em" in facts:
         return f"{em_lines(facts)[0]}."
     if not bounded:
-        return "Nothing in the model tells how right its eigenvalues are."
+        return "The accuracy of the eigenvalues is unknown."
     vouched = [row for row in bounded if row["vouched"]]
     if not vouched:
-        return "No eigenvalue can be told from rounding."
+        return "All eigenvalues are indistinguishable from rounding error."
     least_digits = min(row["digits"] for row in vouched)
     if len(vouched) == len(rows):
         which = "The eigenvalue is" if len(rows) == 1 else f"All {len(rows)} eigenvalues are"
@@ -58,7 +59,7 @@ def verdict(facts: Mapping[str, Any]) -> str:
     are = "is" if len(vouched) == 1 else "are"
     return (
         f"{len(vouched)} of {len(rows)} eigenvalues {are} vouched for, to at least {counted(least_digits, 'digit')}; "
-        "the others are not told from rounding, or past the rank."
+        "the others are indistinguishable from rounding error, or beyond the rank."
     )
 
 
@@ -67,19 +68,23 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
     sentences = []
     pairs = {key: value for key, value in (facts["certificate"] or {}).items() if key == "close_pairs"}
     for line in certificate_lines(pairs):
-        sentences.append(f"{line[0].upper()}{line[1:]}. Other rows may turn them into each other; their plane stays.")
+        sentences.append(
+            f"{line[0].upper()}{line[1:]}. Other rows may rotate these directions within the plane that they span."
+        )
     rank, k = facts["rank"], facts["components"]
     if rank is not None and k > rank:
-        sentences.append(f"Only {counted(rank, 'component')} {_carry(rank)} anything; those after have eigenvalue 0.")
+        sentences.append(f"Only {counted(rank, 'component')} {_carry(rank)} variance; the others have eigenvalue 0.")
     elif (
         rank is not None
         and facts["method"] == "pca"
         and facts["eigenvalues_known"] != rank < (largest := _largest_rank(facts))
     ):
-        sentences.append(f"The rank is {rank}, of {largest} that could be: {_rank_reasons(facts, rank, largest)}.")
+        sentences.append(
+            f"The rank is {rank}, below the largest possible rank {largest}: {_rank_reasons(facts, rank, largest)}."
+        )
     if facts["eigenvalues_known"] < facts["eigenvalues_possible"]:
         known, possible = facts["eigenvalues_known"], facts["eigenvalues_possible"]
-        sentences.append(f"Only {known} of {possible} eigenvalues are known; the rest is known as a sum.")
+        sentences.append(f"Only {known} of {possible} eigenvalues are known; of the others, only the sum is known.")
     if not facts["centered"]:
         sentences.append("The columns were not centred: shares are of the sum of squares about 0, not of the variance.")
     if facts["method"] == "supervised":
@@ -94,7 +99,7 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
             MISSING_IN_FIT[missing["fit"]],
             MISSING_IN_TRANSFORM.get(missing["transform"], missing["transform"]),
         )
-        sentences.append(f"Missing cells: {fit}; transform {transform}.")
+        sentences.append(f"{fit[0].upper()}{fit[1:]}; transform {transform}.")
     return sentences
 
 

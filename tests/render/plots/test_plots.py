@@ -320,7 +320,7 @@ def test_small_pictures_of_loadings_show_fewer_or_are_refused():
     plot_data = view_of(d=30, axes=(1, 2, 3, 4))
     said = texts(picture("loadings", plot_data, look=PictureOptions("5x4")))
     assert 8 <= sum(re.fullmatch(r"c\d+", text) is not None for text in said) < 80
-    with pytest.raises(UsageError, match="--size 4x3 has no room for the loadings of 12 components; give --size 4x"):
+    with pytest.raises(UsageError, match="--size 4x3 is too small for the loadings of 12 components; give --size 4x"):
         picture("loadings", view_of(d=30, axes=tuple(range(1, 13))), look=PictureOptions("4x3"))
 
 

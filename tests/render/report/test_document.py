@@ -234,7 +234,7 @@ def test_every_kind_of_model_has_a_page(path: Path) -> None:
     assert len(found.facts["scores"]["rows"]) >= 5
     kernel = "kernel" in model.meta
     assert (found.facts["loadings"] is None) == kernel
-    assert ("There are none: the components of a kernel model" in found.words) == kernel
+    assert ("There are no loadings: the components of a kernel model" in found.words) == kernel
     headings = found.texts["h2"]
     assert headings[:4] == ["Summary", "Scree", "Loadings", "Scores"]
     assert headings[-2:] == ["Certificate", "Commands"]
@@ -250,9 +250,9 @@ def test_a_model_of_scikit_learn() -> None:
     fitted = pcatool.fit(X, components=2)
     meta = {name: value for name, value in fitted.meta.items() if name != "certificate"}
     found = read(replace(fitted, meta={**meta, "solver": SCIKIT_LEARN}, variances=None, statistic=None), X)
-    assert "Nothing in the model tells how right its eigenvalues are." in found.words
-    assert "No command of pcatool: the model was fitted by scikit-learn." in found.words
-    assert found.facts["loadings"]["lacks"].startswith("correlations need the variances of the columns")
+    assert "The accuracy of the eigenvalues is unknown." in found.words
+    assert "No command of pcatool made it: the model was fitted by scikit-learn, and taken from it." in found.words
+    assert found.facts["loadings"]["lacks"].startswith("the model does not hold the variances")
     assert found.facts["scree"]["again"] is None
 
 
@@ -263,7 +263,7 @@ def test_what_to_be_careful_with() -> None:
         said = read(pcatool.fit(X, components=3)).words
         past = read(pcatool.fit(X, components=3, center=False)).words
     assert "Eigenvalues too close for their directions to mean anything: PC1 and PC2." in said
-    assert "Only 2 components carry anything; those after have eigenvalue 0." in said
+    assert "Only 2 components carry anything; the others have eigenvalue 0." in said
     assert "The columns were not centred: shares are of the sum of squares about 0" in past
     Y = np.random.default_rng(6).normal(size=(9, 2))
     twice = np.column_stack([Y, Y.sum(axis=1), np.ones(9)])
@@ -297,10 +297,7 @@ def test_rows_with_missing_cells_are_counted_in_all_rows_not_in_the_sample() -> 
     count = int(np.isnan(X).any(axis=1).sum())
     model = pcatool.fit(frame.dropna(), components=2)
     words = read(model, frame, missing="keep").words
-    assert (
-        f"5000 of 12 000 rows, chosen evenly by their numbers. Of all 12 000 rows {count} have missing cells, and"
-        in words
-    )
+    assert f"5000 of 12 000 rows, evenly spaced. Of all 12 000 rows {count} have missing cells, and" in words
     assert f"Of all 12 000 rows {count} have missing cells. " in read(model, frame, missing="project").words
 
 

@@ -225,7 +225,7 @@ def loadings_can_be_sorted_searched_and_paged(page: Browser, model: Model) -> No
     assert [row[0] for row in table(page)] == ["p1", *(f"p{i}" for i in range(10, 20))]
     assert page.text("#loadings-said") == "11 of 64 columns. "
     page.write("x")
-    assert table(page) == [["No column has that in its name."]]
+    assert table(page) == [["No column name contains this text."]]
     page.press("Escape")  # empties a field to search in
     assert len(table(page)) == 64
     for _ in range(9):
