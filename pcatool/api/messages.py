@@ -100,7 +100,7 @@ def _replacement(match: re.Match[str], text: str) -> str:
         return match[0]
     before, after = text[: match.start()], match[0].removeprefix(option)
     if setting.value:
-        bare = setting.value == "True" and before.endswith("leave out ")
+        bare = setting.value == "True" and (before.endswith("leave out ") or text[match.end() :].startswith(":"))
         return f"{setting.name}{'' if bare else f'={setting.value}'}{with_settings(after)}"
     if value is None or (re.fullmatch(r"[a-z][a-z0-9-]*", value) and not _is_value(match, setting)):
         return f"{'value of ' if before.endswith(('smaller ', 'larger ')) else ''}{setting.name}{after}"

@@ -15,6 +15,7 @@ SENTENCES = {
     "--missing drop leaves out rows": 'missing="drop" leaves out rows',
     "--missing mean or em fits": 'missing="mean" or em fits',
     "fit with --no-center, or leave out --standardize": "fit with center=False, or leave out standardize",
+    "models differ in --standardize: no against yes": "models differ in standardize: no against yes",
     "leave out --no-center": "leave out center=False",
     "read it with --no-header, or with --header": "read it with header=False, or with header=True",
     "use -k 1 or more, or -k all": 'use components=1 or more, or components="all"',

@@ -65,17 +65,17 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "training rows short": ({"training_rows": X[:29]}, "training_rows has shape"),
     "training rows narrow": ({"training_rows": X[:, :2]}, "training_rows has shape"),
     "training rows a vector": ({"training_rows": X[:, 0]}, "training_rows has shape"),
-    "training rows nan": (with_nan("training_rows"), "training_rows has a value that is not finite"),
+    "training rows nan": (with_nan("training_rows"), "training_rows holds a value that is not finite"),
     "dual vectors short": ({"dual_vectors": GOOD.dual_vectors[:29]}, "dual_vectors has shape"),
     "dual vectors a vector": ({"dual_vectors": GOOD.dual_vectors[:, 0]}, "each must be at least 1"),
     "dual vectors none": ({"dual_vectors": GOOD.dual_vectors[:, :0]}, "each must be at least 1"),
-    "dual vectors nan": (with_nan("dual_vectors"), "dual_vectors has a value that is not finite"),
+    "dual vectors nan": (with_nan("dual_vectors"), "dual_vectors holds a value that is not finite"),
     "dual vectors not orthonormal": ({"dual_vectors": GOOD.dual_vectors * 2}, "dual_vectors is not orthonormal"),
     "more components than eigenvalues": ({"eigenvalues": GOOD.eigenvalues[:1]}, "there are 2 components"),
     "means short": ({"kernel_means": GOOD.kernel_means[:29]}, "has shape"),
     "means a matrix": ({"kernel_means": GOOD.kernel_means[:, None]}, "has shape"),
     "means a number": ({"kernel_means": np.array(1.0)}, "kernel_means has shape"),
-    "means nan": (with_nan("kernel_means"), "kernel_means has a value that is not finite"),
+    "means nan": (with_nan("kernel_means"), "kernel_means holds a value that is not finite"),
 }
 
 

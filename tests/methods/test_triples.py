@@ -319,7 +319,7 @@ def test_a_line_without_a_value_is_an_absent_cell(holed: Array) -> None:
     assert Z.loc[5].isna().all()
     with pytest.raises(
         DataError,
-        match=rf"row {len(longer) - 1}: the value is missing, and --absent zero does not make it 0; .* --absent zero",
+        match=rf"row {len(longer) - 1}: the value is missing, and --absent zero does not make it 0; .* absent=.zero",
     ):
         pcatool.fit(longer, components=2, absent="zero", **TRIPLES)
 

@@ -58,7 +58,7 @@ def test_large_data_are_whitened_as_well(monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_allclose(covariance(pcatool.transform(model, X)), np.eye(30), atol=WHITE)
     with (
         pytest.warns(pcatool.PcatoolWarning, match="accurate to fewer than 8 digits"),
-        pytest.raises(RefusedError, match=r"give -k \d+, or --solver tsqr, or --epsilon"),
+        pytest.raises(RefusedError, match=r"give components=\d+, or solver=.tsqr., or epsilon"),
     ):
         pcatool.fit(X, components="all", whiten="pca", epsilon=0, solver="covariance")
 
@@ -136,7 +136,7 @@ def test_zca_keeps_the_names_and_fewer_components_keep_the_width() -> None:
 
 def test_a_zero_eigenvalue_is_refused_unless_epsilon_covers_it() -> None:
     X = np.column_stack([rows(d=3), rows(d=3)])
-    said = r"eigenvalue of PC4, 0, .* epsilon 0 is too small to cover it; give -k 3, or"
+    said = r"eigenvalue of PC4, 0, .* epsilon 0 is too small to cover it; give components=3, or"
     with pytest.warns(pcatool.PcatoolWarning, match="carries nothing"), pytest.raises(RefusedError, match=said):
         pcatool.fit(X, components=4, whiten="pca", epsilon=0)
     with pytest.warns(pcatool.PcatoolWarning, match="carry nothing"):
@@ -150,7 +150,7 @@ def test_what_the_certificate_does_not_vouch_for_is_refused() -> None:
     X = np.column_stack([X, X[:, 0] + 1e-6 * rows(n=50, d=1, seed=9)[:, 0]])
     with (
         pytest.warns(pcatool.PcatoolWarning, match="accurate to fewer than 8 digits"),
-        pytest.raises(RefusedError, match=r"PC5.*--epsilon .* or more"),
+        pytest.raises(RefusedError, match=r"PC5.*epsilon .* or more"),
     ):
         pcatool.fit(X, components=5, whiten="zca", epsilon=0, solver="covariance")
 
@@ -158,10 +158,10 @@ def test_what_the_certificate_does_not_vouch_for_is_refused() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"whiten": "cholesky"}, "--whiten 'cholesky' is none of none, pca, zca"),
+        ({"whiten": "cholesky"}, "whiten='cholesky' is none of none, pca, zca"),
         ({"whiten": "pca", "epsilon": -1}, "--epsilon -1 is below 0"),
-        ({"whiten": "pca", "epsilon": float("nan")}, "--epsilon 'nan' is not a number"),
-        ({"epsilon": 0.1}, "--epsilon would change nothing here; it belongs to --whiten pca or zca"),
+        ({"whiten": "pca", "epsilon": float("nan")}, "epsilon='nan' is not a number"),
+        ({"epsilon": 0.1}, 'epsilon would change nothing here; it belongs to whiten="pca" or zca'),
     ],
 )
 def test_wrong_settings(settings: dict[str, Any], said: str) -> None:

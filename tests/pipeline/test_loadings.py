@@ -305,7 +305,7 @@ def test_a_picture_needs_a_size_a_file_and_that_many_pixels(tmp_path: Path) -> N
     for settings in ({"image": (8, 8)}, {"output": tmp_path / "a.png"}):
         with pytest.raises(pcatool.UsageError, match="a picture needs both image and output"):
             pcatool.components(model, **settings)
-    with pytest.raises(pcatool.UsageError, match=r"use \.png, \.svg or \.pdf"):
+    with pytest.raises(pcatool.UsageError, match=r"end it with \.png, \.svg or \.pdf"):
         pcatool.components(model, image=(8, 8), output=tmp_path / "a.gif")
     with pytest.raises(
         pcatool.DataError, match=r"an image of 8x7 has 56 pixels, but there are 64 columns; .* -c, .* -x"

@@ -137,7 +137,7 @@ def test_the_api(folder: Path) -> None:
         assert list(pcatool.plot("loadings", model, components=2).columns) == ["column", "PC1", "PC2"]
         scores = pcatool.plot("scores", model, str(folder / "t.csv"), components=1)
         assert list(scores.columns) == ["PC1"]
-        with pytest.raises(DataError, match="-k 9: the model has 4 components; give a number from 1 to 4"):
+        with pytest.raises(DataError, match="components=9: the model has 4 components; give a number from 1 to 4"):
             pcatool.components(model, components=9)
         with pytest.raises(DataError, match="-k 9: the model has 6 eigenvalues; give a number from 1 to 6"):
             pcatool.explain_variance(model, components=9)

@@ -80,13 +80,13 @@ def test_rows_of_a_model_may_come_as_triples(tmp_path: Path) -> None:
     model = pcatool.fit(rows, triples="who,what,value", components=2)
     found = pcatool.plot("scores", model, rows, triples="who,what,value")
     pd.testing.assert_frame_equal(found, pcatool.transform(model, rows, triples="who,what,value"))
-    with pytest.raises(pcatool.UsageError, match="--triples has no effect"):
+    with pytest.raises(pcatool.UsageError, match="triples has no effect"):
         pcatool.plot("loadings", model, triples="who,what,value")
 
 
 def test_a_scree_without_room_is_refused_too(orders: Model, tmp_path: Path) -> None:
     with pytest.raises(
-        pcatool.UsageError, match=r"--size 3\.5x8 is too small for the texts of a plot; give 4x3 or more"
+        pcatool.UsageError, match=r"size=.3\.5x8. is too small for the texts of a plot; give 4x3 or more"
     ):
         pcatool.scree(orders, output=tmp_path / "a.png", size="3.5x8")
 
@@ -121,7 +121,9 @@ def test_arrows_of_a_biplot_are_loadings_or_as_columns_correlate(orders: Model) 
 def test_data_are_fitted_with_enough_components() -> None:
     assert list(pcatool.plot("scores", DIGITS, exclude="digit", axes=(1, 50))) == ["PC1", "PC50"]
     assert list(pcatool.plot("scores", ONE)) == ["PC1"]
-    with pytest.raises(pcatool.DataError, match=r"--axes 1,3: there are 2 components; .* or fit with a larger -k"):
+    with pytest.raises(
+        pcatool.DataError, match=r'axes="1,3": there are 2 components; .* or fit with a larger value of components'
+    ):
         pcatool.plot("scores", ORDERS, axes=(1, 3), **NUMBERS, components=2)
 
 
@@ -183,7 +185,7 @@ def test_a_table_of_scores_is_told_by_its_columns(orders: Model, tmp_path: Path)
     assert len(made.groups()) == 7
     as_rows = pcatool.plot("scores", scores, source="rows", standardize=True, missing="drop")
     np.testing.assert_allclose(as_rows.std(ddof=0).dropna() ** 2, 1, rtol=1e-9)  # scores do not correlate
-    with pytest.raises(pcatool.UsageError, match="holds scores: -s has no effect; --from rows reads it as data"):
+    with pytest.raises(pcatool.UsageError, match='holds scores: standardize=True has no effect; source="rows" reads it as data'):
         pcatool.plot("scores", scores, standardize=True)
     with pytest.raises(pcatool.UsageError, match="holds scores, but a biplot also shows columns; name the model first"):
         pcatool.plot("biplot", scores, output=tmp_path / "a.svg")
@@ -203,19 +205,19 @@ def asked(kind: str, **more: Any) -> None:
     ("call", "error", "words"),
     [
         (lambda: asked("scoers"), pcatool.UsageError, r"no plot called 'scoers'; did you mean 'scores'\?"),
-        (lambda: asked("loadings", color="items"), pcatool.UsageError, "--color has no effect in a picture of"),
-        (lambda: asked("scores", scaling="rows"), pcatool.UsageError, "--scaling has no effect"),
+        (lambda: asked("loadings", color="items"), pcatool.UsageError, "color has no effect in a picture of"),
+        (lambda: asked("scores", scaling="rows"), pcatool.UsageError, "scaling has no effect"),
         (lambda: asked("scores", axes=(1, 2, 3)), pcatool.UsageError, "names 3 components, but a picture of scores"),
         (lambda: asked("biplot", axes=1), pcatool.UsageError, "a biplot needs two components; name both"),
         (lambda: pcatool.plot("biplot", ONE), pcatool.DataError, "there is 1; pcatool plot scores can draw one"),
         (lambda: asked("scores", axes="1,1"), pcatool.UsageError, "names a component twice"),
-        (lambda: asked("scores", axes="1-2"), pcatool.UsageError, "--axes '1-2' names no components"),
-        (lambda: asked("scores", color=""), pcatool.UsageError, "--color names nothing"),
+        (lambda: asked("scores", axes="1-2"), pcatool.UsageError, "axes='1-2' names no components"),
+        (lambda: asked("scores", color=""), pcatool.UsageError, "color names nothing"),
         (lambda: asked("scores", color="items,shipping"), pcatool.UsageError, "names 2 columns; name one"),
-        (lambda: asked("scores", source="cells"), pcatool.UsageError, "--from 'cells' is none of scores, rows"),
-        (lambda: asked("scores", output="a.gif"), pcatool.UsageError, r"use \.png, \.svg or \.pdf"),
+        (lambda: asked("scores", source="cells"), pcatool.UsageError, "source='cells' is none of scores, rows"),
+        (lambda: asked("scores", output="a.gif"), pcatool.UsageError, r"end it with \.png, \.svg or \.pdf"),
         (lambda: asked("scores", whiten="zca", components=2), pcatool.UsageError, "a ZCA model gives whitened columns"),
-        (lambda: asked("biplot", whiten="pca", scaling="rows"), pcatool.UsageError, "--scaling rows does not suit"),
+        (lambda: asked("biplot", whiten="pca", scaling="rows"), pcatool.UsageError, 'scaling="rows" does not suit'),
         (lambda: asked("loadings", method="kernel"), pcatool.UsageError, "not combinations of columns"),
         (lambda: asked("biplot", method="kernel"), pcatool.UsageError, "not combinations of columns"),
         (lambda: asked("scores", color="remarks"), pcatool.DataError, r"no column 'remarks' \(nearest: 'remark'\)"),
@@ -248,11 +250,11 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
         ),
         (
             PlotRequest("scores", PlotOptions(), PictureOptions("4x2"), "a.png"),
-            "--size 4x2 has no room for .*; give 4x3",
+            "--size 4x2 is too small for .*; give 4x3",
         ),
         (
             PlotRequest("scores", PlotOptions(), output="-"),
-            r"'-' is not the name of a picture; use \.png, \.svg or \.pdf",
+            r"'-' is not the name of a picture; end it with \.png, \.svg or \.pdf",
         ),
     ],
 )
@@ -299,9 +301,9 @@ def test_what_a_picture_leaves_out_is_told(
 def test_a_model_needs_rows_and_a_picture_of_columns_none(orders: Model, tmp_path: Path) -> None:
     pcatool.save_model(orders, tmp_path / "m.npz")
     for model in (orders, tmp_path / "m.npz"):
-        with pytest.raises(pcatool.UsageError, match="a model has no rows to draw; give them as data"):
+        with pytest.raises(pcatool.UsageError, match="a model has no rows to draw; give rows as data"):
             pcatool.plot("scores", model)
-    with pytest.raises(pcatool.UsageError, match="already fitted: -s has no effect"):
+    with pytest.raises(pcatool.UsageError, match="already fitted: standardize=True has no effect"):
         pcatool.plot("scores", orders, ORDERS, standardize=True)
     with pytest.raises(pcatool.UsageError, match="plot loadings --format csv needs no rows"):
         pcatool.plot("loadings", [str(tmp_path / "m.npz"), ORDERS])

@@ -302,7 +302,7 @@ def test_from_python_what_is_for_a_picture_needs_one(tmp_path):
         with pytest.raises(UsageError, match="size and dpi need a picture; give image and output, too"):
             pcatool.components(X, **wish)
     with pytest.raises(
-        UsageError, match="width has no effect on a picture; size gives the width and height of a picture in inches"
+        UsageError, match="width has no effect on a picture; give its width and height in inches with size"
     ):
         pcatool.scree(X, output=tmp_path / "a.svg", width=40)
     assert not (tmp_path / "a.svg").exists()
