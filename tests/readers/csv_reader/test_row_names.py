@@ -173,5 +173,5 @@ def test_the_api_reads_them(tmp_path: Path) -> None:
     assert list(scores.columns) == ["row_name", "a", "b", "PC1"]
     with pytest.raises(DataError) as caught:
         pcatool.fit(str(write(tmp_path, WRITTEN["write.table"][0])), delimiter=" ")
-    assert "--row-names" in caught.value.remedy
+    assert "row_names=True" in caught.value.remedy
     assert "row_names" in follow(DataError("", "read it with --row-names"))
