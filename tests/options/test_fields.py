@@ -9,7 +9,7 @@ import pytest
 
 from pcatool import options
 from pcatool.errors import UsageError
-from pcatool.model.validate import FOUND, SETTINGS
+from pcatool.model.validate import FOUND_SETTINGS, SETTINGS
 from pcatool.options import FitOptions, RefitOptions
 from pcatool.options.fields import checks_of, options_of_settings, settings_of
 
@@ -54,7 +54,7 @@ def test_a_setting_that_no_option_is_kept_as_is_a_slip() -> None:
 
 
 def test_every_setting_has_a_check() -> None:
-    assert not set(FOUND) & set(checks_of(FitOptions))
+    assert not set(FOUND_SETTINGS) & set(checks_of(FitOptions))
     assert [name for name, setting in SETTINGS.items() if setting.test is None or not setting.why] == []
     assert {setting.needs for setting in SETTINGS.values()} - {""} <= set(SETTINGS)
 

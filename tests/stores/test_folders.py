@@ -71,7 +71,7 @@ def test_going_on(store: Store, near: Path) -> None:
         pcatool.transform(model, store.uri("in"), output=output, resume=True)
     put = [request.partition("?")[0] for request in asked if request.startswith("PUT")]
     assert put == [f"PUT /{store.bucket}/in/out/year=2/a.csv"]
-    with pytest.raises(FileError, match=r"in/out/year=1/a.csv' exists, and --no-clobber was given"):
+    with pytest.raises(FileError, match=r"in/out/year=1/a.csv' exists, and no_clobber=True was given"):
         pcatool.transform(model, store.uri("in"), output=output, no_clobber=True)
     with pytest.raises(UsageError, match="is the same file as the input"):
         pcatool.transform(model, store.uri("in"), output=store.uri("in/"))
@@ -119,7 +119,7 @@ def test_what_was_replaced_while_it_was_read_is_made_again(
         next_second()
         sent(*given)
 
-    said = "one/a.csv changed while it was read: .*/out/a.csv' was removed; --resume writes it again"
+    said = "one/a.csv changed while it was read: .*/out/a.csv' was removed; resume=True writes it again"
     with monkeypatch.context() as patch, pytest.warns(PcatoolWarning, match=said):
         patch.setattr(upload, "upload", late)
         pcatool.transform(model, store.uri("one"), output=store.uri("out/"))
