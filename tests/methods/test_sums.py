@@ -323,7 +323,7 @@ def test_slips_are_mentioned() -> None:
         UsageError, match="the mean of a row includes all columns, so none can be dropped; fit the other"
     ):
         pcatool.refit(fitted(table(0.0), {"center_rows": True}), exclude="a")
-    with pytest.raises(RefusedError, match="cross-validation. needs the rows"):
+    with pytest.raises(RefusedError, match=r"cross-validation. needs the rows"):
         pcatool.refit(model, components="cross-validation")
     with pytest.raises(UsageError, match="--epsilon would change nothing here"):
         pcatool.refit(model, epsilon=1.0)

@@ -285,7 +285,12 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
         ("data", {"output": "s3://b/x"}, UsageError, "writes a folder of parts, but 's3://b/x' is not a folder"),
         ("data", {"output": "https://b/x/"}, UsageError, "a web server can only be read"),
         ("data", {"resume": True}, UsageError, "--resume does not go with --engine dask: the parts do not record"),
-        ("data", {"float_format": ".3f"}, UsageError, "Parquet stores numbers as binary, not as text; leave out --float-format"),
+        (
+            "data",
+            {"float_format": ".3f"},
+            UsageError,
+            "Parquet stores numbers as binary, not as text; leave out --float-format",
+        ),
         ("data", {"header": False}, UsageError, "Parquet files always hold the column names"),
         ("data", {"triples": "c,n,x0"}, UsageError, "--triples cannot be spread over parts: any line may add to any"),
         ("data", {"threads": 2}, UsageError, "--threads has no effect with --engine dask"),

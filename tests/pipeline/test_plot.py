@@ -185,7 +185,9 @@ def test_a_table_of_scores_is_told_by_its_columns(orders: Model, tmp_path: Path)
     assert len(made.groups()) == 7
     as_rows = pcatool.plot("scores", scores, source="rows", standardize=True, missing="drop")
     np.testing.assert_allclose(as_rows.std(ddof=0).dropna() ** 2, 1, rtol=1e-9)  # scores do not correlate
-    with pytest.raises(pcatool.UsageError, match='holds scores: standardize=True has no effect; source="rows" reads it as data'):
+    with pytest.raises(
+        pcatool.UsageError, match='holds scores: standardize=True has no effect; source="rows" reads it as data'
+    ):
         pcatool.plot("scores", scores, standardize=True)
     with pytest.raises(pcatool.UsageError, match="holds scores, but a biplot also shows columns; name the model first"):
         pcatool.plot("biplot", scores, output=tmp_path / "a.svg")
