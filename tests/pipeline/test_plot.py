@@ -309,7 +309,7 @@ def test_a_model_needs_rows_and_a_picture_of_columns_none(orders: Model, tmp_pat
         pcatool.plot("scores", orders, ORDERS, standardize=True)
     with pytest.raises(pcatool.UsageError, match="plot loadings --format csv needs no rows"):
         pcatool.plot("loadings", [str(tmp_path / "m.npz"), ORDERS])
-    with pytest.raises(pcatool.DataError, match="a biplot needs two components, but there is 1; fit with -k 2"):
+    with pytest.raises(pcatool.DataError, match="a biplot needs two components, but there is 1; fit with components=2"):
         pcatool.plot("biplot", orders.truncated(1))
 
 

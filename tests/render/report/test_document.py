@@ -263,7 +263,7 @@ def test_what_to_be_careful_with() -> None:
         said = read(pcatool.fit(X, components=3)).words
         past = read(pcatool.fit(X, components=3, center=False)).words
     assert "Eigenvalues too close to determine their directions: PC1 and PC2." in said
-    assert "Only 2 components carry anything; the others have eigenvalue 0." in said
+    assert "Only 2 components carry variance; the others have eigenvalue 0." in said
     assert "The columns were not centred: shares are of the sum of squares about 0" in past
     Y = np.random.default_rng(6).normal(size=(9, 2))
     twice = np.column_stack([Y, Y.sum(axis=1), np.ones(9)])
