@@ -57,7 +57,7 @@ COMMAND_LINE_ONLY = ("--format", "--output-header", "--no-output-header")
 # quoted text, a number, a file name, a word before a closing parenthesis, or a word that the option knows.
 COMMAND = r"pcatool [a-z][a-z-]*[^;,()]*"
 OPTION = r"(?<![\w-])(--[a-z][a-z0-9-]*|-[a-zA-Z])(?![\w-])"
-NUMBER = r"[0-9]+(?:[.,x][0-9]+|e-?[0-9]+)*[A-Za-z]*(?![\w-])"
+NUMBER = r"-?[0-9]+(?:[.,x][0-9]+|e-?[0-9]+)*[A-Za-z]*(?![\w-])"
 VALUE = rf"'[^']*'|{NUMBER}|[\w-]+(?:\.\w+|/[\w/]*)|[^\s();,]+(?=\))|[a-z][a-z0-9-]*"
 TOKENS = re.compile(rf"{COMMAND}|{OPTION}(?:[ =]({VALUE}))?")
 
@@ -106,7 +106,7 @@ def _replacement(match: re.Match[str], text: str) -> str:
         return f"{'value of ' if before.endswith(('smaller ', 'larger ')) else ''}{setting.name}{after}"
     if value.startswith("'"):
         return f"{setting.name}={value}"
-    plain = setting.numeric and re.fullmatch(r"[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?", value)
+    plain = setting.numeric and re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?", value)
     return f"{setting.name}={value}" if plain else f'{setting.name}="{value}"'
 
 

@@ -31,6 +31,7 @@ SENTENCES = {
     "as in -o scores/": 'as in output="scores/"',
     "--solver 'arpack' is none of auto, svd": "solver='arpack' is none of auto, svd",
     "or use --epsilon 1e-5": "or use epsilon=1e-5",
+    "--epsilon -1 is below 0": "epsilon=-1 is below 0",
     "--memory 500MB": 'memory="500MB"',
     # Commands, options that no setting stands for, and words with hyphens stay.
     "run pcatool refit -k 3 model.npz, or give -k 3": "run pcatool refit -k 3 model.npz, or give components=3",

@@ -759,7 +759,7 @@ DAMAGE = {
     "other squares": ({"scatter": np.eye(5)}, "the sums of squares do not match the column variances"),
     "two kinds": ({"factor": np.eye(5)}, "it has both scatter and factor"),
     "too many products": ({"weights": np.array([60.0, 3601.0])}, "weights holds a sum of products above"),
-    "another sign": ({"scatter": "turned"}, "the sums do not have these components and eigenvalues"),
+    "another sign": ({"scatter": "turned"}, "the sums over rows do not give these components and eigenvalues"),
     "no weight": ({"weights": np.array([0.0, 1.0])}, "weights holds a value that is not above 0"),
 }
 
@@ -791,7 +791,7 @@ def test_damaged_products_are_refused() -> None:
     with pytest.raises(ModelError, match="class_names holds a name twice"):
         loads(changed(classes, class_names=np.array(["ant", "ant", "bee"])))
     for arrays, why in (
-        ({"class_names": None}, "the sums are not those of such a model"),
+        ({"class_names": None}, "the sums over rows are those of another method"),
         ({"label_squares": np.array([-1.0, 1, 1])}, "label_squares is empty, or holds a value below 0"),
         ({"label_means": np.ones((2, 3))}, "label_means do not hold the shares of the classes"),
         ({"cross": 2 * np.asarray(classes.statistic.arrays()["cross"])}, "the sums do not have these components"),

@@ -251,7 +251,7 @@ def test_a_model_of_scikit_learn() -> None:
     meta = {name: value for name, value in fitted.meta.items() if name != "certificate"}
     found = read(replace(fitted, meta={**meta, "solver": SCIKIT_LEARN}, variances=None, statistic=None), X)
     assert "The accuracy of the eigenvalues is unknown." in found.words
-    assert "No command of pcatool made it: the model was fitted by scikit-learn, and taken from it." in found.words
+    assert "No command of pcatool made it: the model was fitted by scikit-learn." in found.words
     assert found.facts["loadings"]["lacks"].startswith("the model does not hold the variances")
     assert found.facts["scree"]["again"] is None
 
