@@ -794,7 +794,10 @@ def test_damaged_products_are_refused() -> None:
         ({"class_names": None}, "the sums over rows are those of another method"),
         ({"label_squares": np.array([-1.0, 1, 1])}, "label_squares is empty, or holds a value below 0"),
         ({"label_means": np.ones((2, 3))}, "label_means do not hold the shares of the classes"),
-        ({"cross": 2 * np.asarray(classes.statistic.arrays()["cross"])}, "the sums do not have these components"),
+        (
+            {"cross": 2 * np.asarray(classes.statistic.arrays()["cross"])},
+            "the sums over rows do not give these components",
+        ),
     ):
         with pytest.raises(ModelError, match=why):
             loads(changed(classes, **arrays))
