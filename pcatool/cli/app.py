@@ -6,9 +6,13 @@ Typer parses. Added to it here: checks of wrong calls, help as a plain page, val
 from __future__ import annotations
 
 import inspect
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
+from glob import glob
+from itertools import pairwise
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, get_type_hints
 
@@ -37,9 +41,11 @@ from pcatool.cli.commands import (
     update,
 )
 from pcatool.cli.reporter import print_result, say, tell
-from pcatool.cli.usage_errors import check_words, no_command, refuse_option_as_value, sentence
-from pcatool.errors import EXIT_CODES, UsageError, show
+from pcatool.cli.usage_errors import further_values_error, no_command, sentence
+from pcatool.errors import EXIT_CODES, UsageError, nearest_file_hint, show
 from pcatool.options import Flag, ValueKind
+from pcatool.registry import PLOTS, READERS
+from pcatool.stores.uri import is_remote
 from pcatool.terminal import Screen
 
 __all__ = ["command", "program", "run"]
@@ -81,6 +87,12 @@ def show_help(ctx: Any, param: Any, wanted: bool) -> None:
         ctx.exit()
 
 
+def option_names(params: list[Any]) -> list[str]:
+    """Return all spellings of the options among Typer parameters."""
+    names = [name for param in params for name in (*param.opts, *param.secondary_opts)]
+    return [name for name in names if name.startswith("-")]
+
+
 class Command(TyperCommand):
     """One subcommand. Its help text is the docstring of its function, line by line."""
 
@@ -88,6 +100,17 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         return as_given(super().get_params(ctx))
+
+    @property
+    def option_names(self) -> list[str]:
+        """All spellings of the options."""
+        return option_names(self.params)
+
+    @property
+    def argument_names(self) -> list[str]:
+        """Metavars of the positional arguments in lower case, such as model, input, data."""
+        metavars = [param.metavar or "" for param in self.params if not param.opts[0].startswith("-")]
+        return [word.rstrip(".").lower() for metavar in metavars for word in metavar.split("|")]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of a call; refuse words that the parser would misread."""
@@ -112,6 +135,11 @@ class CommandGroup(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         return as_given(super().get_params(ctx))
 
+    @property
+    def option_names(self) -> list[str]:
+        """All spellings of the options."""
+        return option_names(self.params)
+
     def get_usage(self, ctx: Any) -> str:
         return "Usage: pcatool COMMAND [ARGUMENTS] [OPTIONS]"
 
@@ -124,6 +152,150 @@ class CommandGroup(TyperGroup):
         from pcatool.cli.help_page import program_page
 
         return program_page(self.get_usage(ctx), self, self.get_params(ctx))
+
+
+# --- words that the parser would misread ---
+
+# Characters that word processors and web pages put in place of hyphens and quotation marks.
+DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
+
+# Values that options of other tools take, where the option here takes none.
+TRUTH_VALUES = ("true", "false", "yes", "no", "on", "off", "0", "1", "2")
+
+# A word with one of these suffixes is taken for a file, whether the file exists or not.
+TABLE_SUFFIXES = tuple(suffix for name in READERS for suffix in READERS[name].suffixes)
+FILE_SUFFIXES = (*TABLE_SUFFIXES, ".npz", ".gz", ".bz2", ".zst", ".zstd")
+
+# Metavar -> (mark between values, noun for one value), for options that take several values.
+SEPARATORS = {
+    "COLS": (",", "column"),
+    "NAMES": (",", "value"),
+    "all|NAMES": (",", "rule"),
+    "M,N": (",", "component"),
+    "X,Y": (",", "component"),
+    "HxW": ("x", "number of pixels"),
+    "WxH": ("x", "length"),
+}
+
+
+def check_words(command: Any, words: Sequence[str]) -> None:
+    """Raise `UsageError` for words that the parser would misread."""
+    with_value = {name for param in command.params if not getattr(param, "is_flag", False) for name in param.opts}
+    others = [word for before, word in pairwise(["", *words]) if before not in with_value]  # a value may be any text
+    refuse_typographic_marks(others)
+    refuse_short_equals(others, {name for name in with_value if len(name) == 2})
+    refuse_single_dash(command, words)
+    several = (param for param in command.params if param.metavar in SEPARATORS)
+    separators = {name: SEPARATORS[param.metavar] for param in several for name in param.opts}
+    refuse_split_values(words, separators, with_value, tuple(PLOTS if "kind" in command.argument_names else ()))
+    flags = {name for param in command.params for name in (*param.opts, *param.secondary_opts)} - with_value
+    refuse_value_of_flag(words, flags, with_value)
+
+
+def refuse_typographic_marks(words: Sequence[str]) -> None:
+    """Refuse words that begin with a typographic dash or quotation mark, unless a file has that name."""
+    for word in words:
+        if word[:1] in (*DASHES, *QUOTES) and not Path(word).exists():
+            if word[0] in DASHES:
+                stem = word.lstrip(DASHES + "-")
+                dashes = "-" if len(re.split(r"[=:]", stem)[0]) == 1 else "--"
+                raise UsageError(f"{show(word)} begins with a dash that is no hyphen", f"type it anew: {dashes}{stem}")
+            raise UsageError(
+                f"{show(word)} is in quotation marks that no shell knows", "type them anew: plain ' or \", or none"
+            )
+
+
+def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
+    """Refuse `-k=3`, which would be read as the value `=3`; `options` are short options with a value."""
+    for word in words:
+        short, equals, value = word.partition("=")
+        if equals and value and short in options:
+            raise UsageError(f"{show(word)}: a short option takes no =", f"write {short} {value}")
+
+
+def refuse_value_of_flag(words: Sequence[str], flags: Collection[str], with_value: Collection[str]) -> None:
+    """Refuse `--standardize true`, which would be read as a file called true.
+
+    `flags` are the options without a value, `with_value` those with one.
+    """
+    at, before = 0, ""
+    while at < len(words) and words[at] != "--":
+        word = words[at]
+        if before and word.lower() in TRUTH_VALUES and not os.path.lexists(word):
+            raise UsageError(
+                f"{show(word)} after {before} would be read as a file, and there is none",
+                f"{before} takes no value: leave out {show(word)}, or both",
+            )
+        before = word if word in flags else ""
+        at += _option_at(words, at, with_value)[2]
+
+
+def refuse_split_values(
+    words: Sequence[str],
+    separators: Mapping[str, tuple[str, str]],
+    with_value: Collection[str],
+    arguments: Collection[str],
+) -> None:
+    """Refuse `-c a b`, which would be read as column a of a file called b.
+
+    `separators` maps an option with several values to the mark between them and the noun for one. `with_value` are all
+    options with a value. `arguments` are words that are valid as positional arguments.
+    """
+    at = 0
+    while at < len(words) and words[at] != "--":
+        flag, value, taken = _option_at(words, at, with_value)
+        at += taken
+        if flag not in separators:
+            continue
+        more = at
+        while more < len(words) and words[more] not in arguments and not _is_input(words[more]):
+            more += 1
+        if more > at:
+            raise further_values_error(flag, value, words[at:more], separators[flag])
+
+
+def _option_at(words: Sequence[str], at: int, with_value: Collection[str]) -> tuple[str, str, int]:
+    """Return the option at a word, its value, and how many words both take; an empty option at other words."""
+    word = words[at]
+    if word in with_value:
+        return word, words[at + 1] if at + 1 < len(words) else "", 2
+    name, equals, value = word.partition("=")
+    if equals and name in with_value:
+        return name, value, 1
+    if word[:1] == "-" and word[1:2] != "-" and word[:2] in with_value:
+        return word[:2], word[2:], 1
+    return "", "", 1
+
+
+def _is_input(word: str) -> bool:
+    """Whether a word may be the name of a file, or an option."""
+    folder = os.path.dirname(word)  # noqa: PTH120
+    in_folder = bool(folder) and os.path.isdir(folder)  # noqa: PTH112
+    if word[:1] == "-" or word.lower().endswith(FILE_SUFFIXES) or in_folder or ("://" in word and is_remote(word)):
+        return True
+    return os.path.lexists(word) or bool(glob(word)) or bool(nearest_file_hint(word))
+
+
+def refuse_single_dash(command: Any, words: Sequence[str]) -> None:
+    """Refuse `-output x`, which would be read as `-o utput`."""
+    for word in words:
+        if word.startswith("-") and len(word) > 2 and f"-{word.partition('=')[0]}" in command.option_names:
+            raise UsageError(f"{show(word)} needs two dashes", f"write -{word}")
+
+
+def refuse_option_as_value(command: Any, given: dict[str, Any]) -> None:
+    """Refuse an option as the value of another: `-o -v` would write a file called -v."""
+    options = command.option_names
+    for param in command.params:
+        values = given.get(param.name)
+        for value in values if isinstance(values, (list, tuple)) else [values]:
+            if value in options:
+                flag = param.opts[0]
+                raise UsageError(f"{flag} needs a value, and {value} is an option", f"give {flag} {param.metavar}")
+
+
+# --- the command tree ---
 
 
 def command(app: typer.Typer, function: Callable[..., int], name: str, usage: str) -> None:

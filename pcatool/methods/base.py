@@ -11,7 +11,7 @@ from pcatool.linalg.spectrum import Wish
 from pcatool.model.from_sklearn import SCIKIT_LEARN
 from pcatool.model.model import Model, component_name
 from pcatool.options import MAX_UPDATABLE_COLUMNS
-from pcatool.options.sums import SumSettings, why_no_sums
+from pcatool.options.fitting import SumSettings, why_no_sums
 from pcatool.progress import Reporter
 from pcatool.registry import RULES
 from pcatool.rules.base import SPECTRAL_RULES, Evidence, split_rule

@@ -20,7 +20,7 @@ from pcatool.methods.pca import PCA, SMOOTHING, Solved, evidence
 from pcatool.model.model import Model
 from pcatool.options import FitOptions, parse_components
 from pcatool.options.fields import options_of_settings
-from pcatool.options.sums import ADDITIVE_SOLVERS, why_not_in_parts
+from pcatool.options.fitting import ADDITIVE_SOLVERS, why_not_in_parts
 from pcatool.progress import Reporter
 from pcatool.rules.base import decide
 from pcatool.solvers.base import Problem, Solution, solve_factor

@@ -14,14 +14,13 @@ from often import often
 from pcatool.cli import app
 from pcatool.cli.app import program
 from pcatool.cli.reporter import run_and_report
-from pcatool.cli.usage_errors import _options
 from pcatool.errors import UsageError, edit_distance, nearest
 from pcatool.options.applying import parse_truncation
 from pcatool.options.fields import OPTIONS, SENTENCES
 from pcatool.options.fitting import parse_components
 from pcatool.registry import RULES, SOLVERS
 
-FIT = [option for option in _options(program().commands["fit"]) if option.startswith("--")]
+FIT = [option for option in program().commands["fit"].option_names if option.startswith("--")]
 
 FAR = [
     "one-hot", "title", "foo", "bar", "trees", "epochs", "loss", "depth", "bins", "k-means", "clusters", "metric",
@@ -138,7 +137,7 @@ def test_words_of_other_tools(call: str, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_what_is_offered_is_there() -> None:
     """No word of another tool hides an option, and each points to one."""
-    every = {option for command in program().commands.values() for option in _options(command)}
+    every = {option for command in program().commands.values() for option in command.option_names}
     assert set(OPTIONS.values()) <= every
     assert not set(OPTIONS) & set(SENTENCES)
     assert {f"--{word}" for word in (*OPTIONS, *SENTENCES)} & every <= {"--scaling"}
