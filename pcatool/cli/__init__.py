@@ -19,11 +19,18 @@ def main() -> None:
     import sys
     import warnings
 
-    from pcatool.cli.signals import Stopped, fork_if_memory_limited, hold_standard_streams, leave, stoppable, tune
+    from pcatool.cli.signals import (
+        Stopped,
+        exit_now,
+        fork_if_memory_limited,
+        hold_standard_streams,
+        set_environment,
+        stoppable,
+    )
 
     # Objects made by imports stay alive: searching them for garbage takes a tenth of the start.
     gc.set_threshold(100_000)
-    tune()
+    set_environment()
     hold_standard_streams()
     fork_if_memory_limited()
     if not sys.warnoptions:
@@ -37,7 +44,7 @@ def main() -> None:
         code = int(stopped.code or 0)
     except Stopped as stopped:  # a signal between `stoppable` and `run_and_report`
         code = stopped.code
-    leave(code)  # after a signal, too: a normal exit waits for threads that wait for a store
+    exit_now(code)  # after a signal, too: a normal exit waits for threads that wait for a store
 
 
 def run() -> int:

@@ -1,6 +1,6 @@
 """The command tree, with parameters made from option records, and the function that runs a command.
 
-Typer parses. Added to it here: checks of wrong calls, help as a plain page, values that stay text.
+Typer parses. This module adds checks of wrong calls, help as a plain page, and values that stay text.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from pcatool.cli.commands import (
     transform,
     update,
 )
-from pcatool.cli.reporter import print_result, say, tell
-from pcatool.cli.usage_errors import further_values_error, no_command, sentence
+from pcatool.cli.reporter import print_message, print_on_stderr, print_result
+from pcatool.cli.usage_errors import error_line, further_values_error, no_command
 from pcatool.errors import EXIT_CODES, UsageError, nearest_file_hint, show
-from pcatool.options import Flag, ValueKind
+from pcatool.options import Completion, Flag
 from pcatool.registry import PLOTS, READERS
 from pcatool.stores.uri import is_remote
 from pcatool.terminal import Screen
 
 __all__ = ["command", "program", "run"]
 
-# Columns that an option may take with its choices as the metavar; with more of them the help lists the choices.
-MOST_CHOICES = 23
+# Widest option, in columns, whose choices are its metavar; the help of a wider one lists the choices.
+MAX_CHOICES_WIDTH = 23
 
 HELP_OF_HELP = "Show the usual options (-h), or all of them (--help)."
 
@@ -68,18 +68,18 @@ class TextParameter:
         return () if value is None and (param.multiple or param.nargs == -1) else value
 
 
-def as_given(params: list[Any]) -> list[Any]:
-    """Make Typer parameters pass text on unchanged, and make `--help` print our page."""
+def adapted(params: list[Any]) -> list[Any]:
+    """Change Typer parameters, in place, to keep values as text and to print our page for `--help`."""
     for param in params:
         vars(param)["get_runtime_param"] = TextParameter
         if "--help" in param.opts:
-            param.callback, param.help = show_help, HELP_OF_HELP
+            param.callback, param.help = print_help, HELP_OF_HELP
     return params
 
 
-def show_help(ctx: Any, param: Any, wanted: bool) -> None:
-    """Print the help page and exit, if it is wanted."""
-    if wanted:
+def print_help(ctx: Any, param: Any, given: bool) -> None:
+    """Print the help page and exit if `--help` was given; the callback of that option."""
+    if given:
         from pcatool.cli.help_page import with_headings
 
         text = ctx.get_help()
@@ -96,10 +96,10 @@ def option_names(params: list[Any]) -> list[str]:
 class Command(TyperCommand):
     """One subcommand. Its help text is the docstring of its function, line by line."""
 
-    words: Sequence[str] = ()  # of the call
+    words: Sequence[str] = ()  # arguments of the present call
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return as_given(super().get_params(ctx))
+        return adapted(super().get_params(ctx))
 
     @property
     def option_names(self) -> list[str]:
@@ -133,7 +133,7 @@ class CommandGroup(TyperGroup):
     """The program itself, whose subcommands are `Command`s."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return as_given(super().get_params(ctx))
+        return adapted(super().get_params(ctx))
 
     @property
     def option_names(self) -> list[str]:
@@ -311,17 +311,17 @@ def command(app: typer.Typer, function: Callable[..., int], name: str, usage: st
         kind = hints[parameter.name]
         if is_dataclass(kind):
             records[parameter.name] = kind
-            parameters.extend(_parameter(parameter.name, f) for f in fields(kind))
+            parameters.extend(_typer_parameter(parameter.name, f) for f in fields(kind))
         else:
             parameters.append(parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY))
 
     def call(**given: Any) -> int:
-        plain = {key: value for key, value in given.items() if "__" not in key}
-        built = {
-            key: record(**{f.name: _value(f, given[f"{key}__{f.name}"]) for f in fields(record)})
+        others = {key: value for key, value in given.items() if "__" not in key}
+        filled = {
+            key: record(**{f.name: _convert(f, given[f"{key}__{f.name}"]) for f in fields(record)})
             for key, record in records.items()
         }
-        return function(**plain, **built)
+        return function(**others, **filled)
 
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -329,35 +329,35 @@ def command(app: typer.Typer, function: Callable[..., int], name: str, usage: st
     app.command(name, cls=Command, options_metavar=usage)(call)
 
 
-def _parameter(owner: str, field: Field[Any]) -> inspect.Parameter:
+def _typer_parameter(owner: str, field: Field[Any]) -> inspect.Parameter:
     """Return the Typer parameter for one field of the option record that parameter `owner` takes."""
     flag: Flag = field.metadata["flag"]
-    kind, default = _type_of(field)
+    kind, default = _parser_type(field)
     shown = flag.shown_default or (kind is str and field.default not in (None, ""))
-    metavar, help = _choices(flag)
+    metavar, help = _metavar_and_help(flag)
     option = typer.Option(
         *flag.names, help=help, metavar=metavar, rich_help_panel=flag.group.capitalize(), show_default=shown
     )
-    wanted = flag.wanted if flag.choices is None else ValueKind(words=flag.choices)
+    completion = flag.completion if flag.choices is None else Completion(words=flag.choices)
     return inspect.Parameter(
         f"{owner}__{field.name}",
         inspect.Parameter.KEYWORD_ONLY,
         default=default,
-        annotation=Annotated[kind, option, wanted],  # Typer ignores the ValueKind, completion reads it
+        annotation=Annotated[kind, option, completion],  # Typer ignores the Completion; shell completion reads it
     )
 
 
-def _choices(flag: Flag) -> tuple[str | None, str]:
+def _metavar_and_help(flag: Flag) -> tuple[str | None, str]:
     """Return metavar and help of a flag: a few choices become the metavar, many are added to the help."""
     if flag.choices is None:
         return flag.metavar, flag.help
     listed = "|".join(flag.choices())
-    if flag.metavar is None and len(f"{flag.names[-1]} {listed}") <= MOST_CHOICES:
+    if flag.metavar is None and len(f"{flag.names[-1]} {listed}") <= MAX_CHOICES_WIDTH:
         return listed, flag.help
     return flag.metavar or "NAME", f"{flag.help} One of: {', '.join(flag.choices())}."
 
 
-def _type_of(field: Field[Any]) -> tuple[Any, Any]:
+def _parser_type(field: Field[Any]) -> tuple[Any, Any]:
     """Return the type and default that the parser uses for a field.
 
     Flags without a value are bools, everything else is text; the option record checks and converts further.
@@ -373,16 +373,16 @@ def _type_of(field: Field[Any]) -> tuple[Any, Any]:
     return str, str(field.default)
 
 
-def _value(field: Field[Any], given: Any) -> Any:
-    """Convert a parsed value for its field: a list to a tuple, text of an int field to int."""
+def _convert(field: Field[Any], given: Any) -> Any:
+    """Return a parsed value in the type of its field: a list as a tuple, text of an int field as int."""
     if isinstance(given, (list, tuple)):
         return tuple(given)
     if isinstance(field.default, int) and isinstance(given, str):
-        return _whole(given, field.metadata["flag"].names[-1])
+        return _parse_int(given, field.metadata["flag"].names[-1])
     return given
 
 
-def _whole(text: str, flag: str) -> int:
+def _parse_int(text: str, flag: str) -> int:
     """Return a text as int; raise `UsageError` if it is not a whole number."""
     if not re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII):
         raise UsageError(f"{flag} {show(text)} is not a whole number", "give one, such as 0")
@@ -426,15 +426,15 @@ COMMANDS = (
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(given: bool) -> None:
+    if given:
         print_result(f"pcatool {__version__}")
         raise typer.Exit
 
 
 def _main(
     version: Annotated[
-        bool, typer.Option("-V", "--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("-V", "--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
@@ -466,17 +466,17 @@ def run(arguments: Sequence[str]) -> int:
     names = [module.NAME for module in COMMANDS]
     if words[:1] == [help.NAME] and words[1:2] and words[1] in names:
         words = [*words[1:], "--help"]
-    named = [module for module in COMMANDS if words[:1] == [module.NAME]]
-    needed = program(named or COMMANDS)  # one branch takes half the time of the whole tree
+    chosen = [module for module in COMMANDS if words[:1] == [module.NAME]]
+    tree = program(chosen or COMMANDS)  # a tree with one command takes half the time of the whole tree
     try:
         # Typer's own `main` is not used: it turns a closed pipe into exit code 1.
-        with needed.make_context("pcatool", words) as context:
-            return int(needed.invoke(context) or 0)
+        with tree.make_context("pcatool", words) as context:
+            return int(tree.invoke(context) or 0)
     except Exit as done:
         return done.exit_code
     except TyperException as error:
         if type(error).__name__ == "NoArgsIsHelpError":
-            say(error.format_message())
+            print_on_stderr(error.format_message())
         else:
-            tell(f"error: {sentence(error, program() if named else needed, words)}")
+            print_message(f"error: {error_line(error, program() if chosen else tree, words)}")
         return UsageError.exit_code

@@ -1,6 +1,6 @@
 """The help page of the program and of each command, as plain text; imported only when a page is shown.
 
-Laid out by hand, because the pages of Typer are not as good, or take too long:
+This module lays the page out itself, because the pages of Typer read worse or take too long:
 
 - Its plain formatter breaks names at hyphens and cuts words that are longer than a line (`laplacian-` / `eigenmap`, in
   five pages of 80 columns), and begins the explanations in another column for each group of options.
@@ -18,19 +18,29 @@ from typing import Any
 from pcatool.registry import PLOTS
 from pcatool.terminal import BOLD, styled
 
-__all__ = ["PANELS", "USUAL", "WIDEST", "command_page", "explained", "page", "panel", "program_page", "with_headings"]
+__all__ = [
+    "GROUPS",
+    "MAX_WIDTH",
+    "USUAL_OPTIONS",
+    "command_page",
+    "group_of",
+    "help_with_default",
+    "layout",
+    "program_page",
+    "with_headings",
+]
 
 INDENT = 2  # columns before a word of the command line
-WORDS = 28  # column where explanations begin
-WIDEST = 100  # columns of the widest page: longer lines are hard to read
+EXPLANATION_COLUMN = 28  # column where explanations begin
+MAX_WIDTH = 100  # columns of the widest page: longer lines are hard to read
 
-Entry = tuple[str, str]  # a word of the command line, and what it means
+HelpEntry = tuple[str, str]  # a word of the command line, and what it means
 
-# Groups of options in the order of the page, which follows the way of the data.
-PANELS = ("Input", "Model", "Kernel", "Supervised", "Output", "General")
+# Groups of options in the order of the page: from input to output.
+GROUPS = ("Input", "Model", "Kernel", "Supervised", "Output", "General")
 
 # The usual options: `-h` shows only these, `--help` shows all.
-USUAL = frozenset({
+USUAL_OPTIONS = frozenset({
     "--columns", "--exclude", "--delimiter", "--header", "--from",
     "--components", "--standardize", "--ddof", "--missing",
     "--output", "--output-format", "--scores", "--keep", "--with-error", "--format", "--threshold", "--rules",
@@ -40,64 +50,65 @@ USUAL = frozenset({
 
 
 def command_page(usage: str, command: Any, params: Iterable[Any], words: Sequence[str]) -> str:
-    """Return the help page that the words of a call ask for.
+    """Return the help page of a command for the words of a call.
 
-    With `-h` it has the usual options and the number of the others. With a kind of plot it is about this kind.
+    With `-h` the page lists the usual options and says how many others there are. With a kind of plot, the page
+    describes this kind only.
     """
     brief = "-h" in words and "--help" not in words
     kind = next((word for word in words if not word.startswith("-")), "")
     text, unsuited = command.help, tuple[str, ...]()
     if "KIND" in usage and kind in PLOTS:
-        usage, text, unsuited = usage.replace("KIND", kind), of_kind(text, kind), ("KIND", *PLOTS[kind].unsuited)
-    arguments: list[Entry] = []
-    options: dict[str, list[Entry]] = {name: [] for name in PANELS}
+        usage, text, unsuited = usage.replace("KIND", kind), help_of_kind(text, kind), ("KIND", *PLOTS[kind].unsuited)
+    arguments: list[HelpEntry] = []
+    options: dict[str, list[HelpEntry]] = {name: [] for name in GROUPS}
     left_out = 0
     for param in params:
-        if not {param.metavar, panel(param).lower(), *param.opts}.isdisjoint(unsuited):
+        if not {param.metavar, group_of(param).lower(), *param.opts}.isdisjoint(unsuited):
             continue
         if param.param_type_name == "argument":
             arguments.append((param.metavar or "", param.help or ""))
-        elif brief and USUAL.isdisjoint(param.opts):
+        elif brief and USUAL_OPTIONS.isdisjoint(param.opts):
             left_out += 1
         else:
-            options.setdefault(panel(param), []).append((spelled(param), explained(param)))
+            options.setdefault(group_of(param), []).append((option_and_value(param), help_with_default(param)))
     if not brief:
-        return page(usage, text, {"Arguments": arguments, **options})
+        return layout(usage, text, {"Arguments": arguments, **options})
     usual = {"Arguments": arguments, "Options": [entry for group in options.values() for entry in group]}
     name = f"{command.name} {kind}" if unsuited else command.name
     more = f"{left_out} more options: 'pcatool {name} --help'." if left_out else ""
-    return page(usage, in_short(text), usual, more)
+    return layout(usage, summary_and_examples(text), usual, more)
 
 
-def of_kind(text: str, kind: str) -> str:
-    """Return the help text of `plot` for one kind: what it draws, and the examples of this kind."""
+def help_of_kind(text: str, kind: str) -> str:
+    """Return the help text of `plot` for one kind of plot: its summary and its examples."""
     of_rows = "--from" not in PLOTS[kind].unsuited
-    _, *others = (text if of_rows else in_short(text)).split("\n\n")
+    _, *others = (text if of_rows else summary_and_examples(text)).split("\n\n")
     calls = re.sub(rf"^  pcatool plot (?!{kind} ).*\n(   .*\n?)*", "", "\n\n".join([*others, ""]), flags=re.MULTILINE)
     return f"{kind.capitalize()}: {PLOTS[kind].summary}.\n\n{calls}"
 
 
 def program_page(usage: str, program: Any, params: Iterable[Any]) -> str:
     """Return the help page of the program, which lists its commands."""
-    named = {
+    sections = {
         "Commands": [(name, command.help.partition("\n")[0]) for name, command in program.commands.items()],
-        "Options": [(spelled(param), explained(param)) for param in params],
+        "Options": [(option_and_value(param), help_with_default(param)) for param in params],
     }
-    return page(usage, program.help, named)
+    return layout(usage, program.help, sections)
 
 
-def in_short(text: str) -> str:
+def summary_and_examples(text: str) -> str:
     """Return the first paragraph of a help text, and its examples."""
     first, *others = text.split("\n\n")
     return "\n\n".join([first, *(part for part in others if part.lstrip().startswith("Examples:"))])
 
 
-def panel(param: Any) -> str:
+def group_of(param: Any) -> str:
     """Return the group of options that a parameter belongs to."""
-    return getattr(param, "rich_help_panel", None) or PANELS[-1]
+    return getattr(param, "rich_help_panel", None) or GROUPS[-1]
 
 
-def spelled(param: Any) -> str:
+def option_and_value(param: Any) -> str:
     """Return an option with its value, such as `-o, --output FILE`; without a short name it is indented."""
     names = ", ".join(sorted(param.opts, key=len))
     names = f"    {names}" if names.startswith("--") else names
@@ -105,7 +116,7 @@ def spelled(param: Any) -> str:
     return names if param.is_flag else f"{names} {param.metavar}"
 
 
-def explained(param: Any) -> str:
+def help_with_default(param: Any) -> str:
     """Return the help of a parameter, with its default if that is shown."""
     default = getattr(param, "show_default", None)
     shown = default if isinstance(default, str) else param.default if default is True else None
@@ -114,14 +125,14 @@ def explained(param: Any) -> str:
     return f"{param.help or ''}{f' [default: {shown}]' if shown is not None else ''}"
 
 
-def page(usage: str, text: str, named: Mapping[str, Iterable[Entry]], more: str = "") -> str:
+def layout(usage: str, text: str, sections: Mapping[str, Iterable[HelpEntry]], more: str = "") -> str:
     """Return the whole help page as text.
 
-    `named` maps headings to entries. No line is wider than the terminal, unless it holds a single long word.
+    `sections` maps headings to entries. No line is wider than the terminal, unless it holds a single long word.
     """
-    width = max(min(shutil.get_terminal_size().columns, WIDEST), 40)
+    width = max(min(shutil.get_terminal_size().columns, MAX_WIDTH), 40)
     parts = [usage, *(paragraph(lines, width) for lines in text.strip().split("\n\n"))]
-    for heading, entries in named.items():
+    for heading, entries in sections.items():
         lines = [line for words, meaning in entries for line in entry(words, meaning, width)]
         if lines:
             parts.append("\n".join([f"{heading}:", *lines]))
@@ -140,10 +151,10 @@ def filled(text: str, width: int) -> list[str]:
 
 def entry(words: str, meaning: str, width: int) -> list[str]:
     """Return the lines of an entry: the explanation stands beside its words, or below them if they are long."""
-    beside = " " * INDENT + words.ljust(WORDS - INDENT)
-    lines = filled(meaning, width - WORDS) or [""]
-    below = [" " * WORDS + line for line in lines]
-    if len(words) + 2 <= WORDS - INDENT:
+    beside = " " * INDENT + words.ljust(EXPLANATION_COLUMN - INDENT)
+    lines = filled(meaning, width - EXPLANATION_COLUMN) or [""]
+    below = [" " * EXPLANATION_COLUMN + line for line in lines]
+    if len(words) + 2 <= EXPLANATION_COLUMN - INDENT:
         return [(beside + lines[0]).rstrip(), *below[1:]]
     return [beside.rstrip(), *below]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.reporter import ConsoleReporter, say
+from pcatool.cli.reporter import ConsoleReporter, print_on_stderr
 from pcatool.errors import FileError, ModelError, UsageError
 from pcatool.options import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, EngineOptions, OutputOptions, TableOptions
 from pcatool.stores.uri import is_remote
@@ -29,12 +29,12 @@ __all__ = [
     "ModelPath",
     "NoClobber",
     "Subject",
-    "deliver",
     "model_of",
-    "produce",
+    "prints_usage",
     "refuse_binary",
-    "shows_usage_instead",
     "variance_report",
+    "write_model",
+    "write_rows",
 ]
 
 STDIN = "-"
@@ -79,7 +79,7 @@ NoClobber = Annotated[
 ]
 
 
-def shows_usage_instead(inputs: list[str] | None, command: str, usage: str) -> bool:
+def prints_usage(inputs: list[str] | None, command: str, usage: str) -> bool:
     """Whether there is nothing to read: no input was named, and standard input is a terminal.
 
     In this case a short usage text is printed, instead of waiting for input. Raises `FileError` if standard input is
@@ -91,7 +91,7 @@ def shows_usage_instead(inputs: list[str] | None, command: str, usage: str) -> b
         raise FileError("standard input is closed", "give a file, or a pipe")
     if inputs or not sys.stdin.isatty():
         return False
-    say(
+    print_on_stderr(
         f"usage: pcatool {command} {usage}\n"
         f"Nothing to read: name a file, or pipe one in, as in: cat data.csv | pcatool {command} ...\n"
         f"See 'pcatool {command} --help'."
@@ -153,7 +153,7 @@ def _goes_to_folder(output: OutputOptions) -> bool:
     return goes_to_folder(output)
 
 
-def deliver(
+def write_rows(
     name: str,
     fitted: Model,
     make: Callable[[Any, TableOptions, Reporter], Results],
@@ -199,7 +199,7 @@ def deliver(
     return 0
 
 
-def produce(
+def write_model(
     name: str,
     output: str | None,
     no_clobber: bool,

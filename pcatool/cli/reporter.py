@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from pcatool.cli.signals import SHORT, is_limited, open_devnull_on, stop_in
+from pcatool.cli.signals import OUT_OF_MEMORY, is_memory_limited, open_devnull_on, stop_in
 from pcatool.errors import FileError, PcatoolError, RefusedError, is_out_of_memory, printable, show
 from pcatool.options import GeneralOptions
 from pcatool.progress import ProgressOnly, Reporter, report_to
@@ -19,7 +19,7 @@ from pcatool.progress import ProgressOnly, Reporter, report_to
 if TYPE_CHECKING:
     from pcatool.cli.status_line import StatusLine
 
-__all__ = ["ConsoleReporter", "is_screen", "print_result", "run_and_report", "say", "tell"]
+__all__ = ["ConsoleReporter", "is_terminal", "print_message", "print_on_stderr", "print_result", "run_and_report"]
 
 _line: StatusLine | None = None  # the status line, once a run has one
 
@@ -30,13 +30,13 @@ def _without_line() -> AbstractContextManager[object]:
 
 
 def _close_line() -> None:
-    """Erase the status line, if there is one, and draw no more."""
+    """Erase the status line, if there is one, and stop drawing it."""
     if _line is not None:
         _line.close()
 
 
 def run_and_report(run: Callable[[], int], *, debug: bool) -> int:
-    """Call `run` and return its exit code; an error is printed, and gives an exit code of the table in the help."""
+    """Call `run` and return its exit code; print an error, and return its code, which the help of the program lists."""
     try:
         return run()
     except BaseException as error:
@@ -57,33 +57,34 @@ def _code_of(error: BaseException, debug: bool) -> int:
         print_exception(error)
     match error:
         case BrokenPipeError():
-            _let_go_of_stdout()  # the reader of the output closed it on purpose
+            _flush_stdout()  # the reader of the output closed it on purpose
             return 0
         case KeyboardInterrupt():
             return 130
         case Exception() if is_out_of_memory(error):
-            return _failed(SHORT, RefusedError.exit_code)
+            return _print_error(OUT_OF_MEMORY, RefusedError.exit_code)
         case PcatoolError():
-            return _failed(str(error), error.exit_code)
+            return _print_error(str(error), error.exit_code)
         case OSError():
             what = show(error.filename) if error.filename else "what is needed"
-            return _failed(f"cannot read or write {what}: {error.strerror or error}", FileError.exit_code)
-        case Exception() if is_limited():
-            return _failed(SHORT, RefusedError.exit_code)  # libraries and the dynamic loader report this in many ways
+            return _print_error(f"cannot read or write {what}: {error.strerror or error}", FileError.exit_code)
+        case Exception() if is_memory_limited():
+            # Libraries and the dynamic loader report a lack of memory in many ways.
+            return _print_error(OUT_OF_MEMORY, RefusedError.exit_code)
         case Exception():
             unexpected = f"unexpected {type(error).__name__}: {error}"
-            return _failed(f"{unexpected}; --debug shows where, please report it", RefusedError.exit_code)
+            return _print_error(f"{unexpected}; --debug shows where, please report it", RefusedError.exit_code)
     raise error
 
 
-def _failed(text: str, code: int) -> int:
+def _print_error(text: str, code: int) -> int:
     """Print an error message and return the exit code."""
-    _let_go_of_stdout()
-    tell(f"error: {text}")
+    _flush_stdout()
+    print_message(f"error: {text}")
     return code
 
 
-def _let_go_of_stdout() -> None:
+def _flush_stdout() -> None:
     """Flush standard output; if that fails, point it to /dev/null.
 
     Python flushes it again when it exits, and would print an error message of its own.
@@ -96,12 +97,12 @@ def _let_go_of_stdout() -> None:
         open_devnull_on(1, os.O_WRONLY)
 
 
-def tell(text: str) -> None:
+def print_message(text: str) -> None:
     """Print one line about the run on standard error; control characters in names are escaped."""
-    say(f"pcatool: {printable(text)}")
+    print_on_stderr(f"pcatool: {printable(text)}")
 
 
-def say(text: str) -> None:
+def print_on_stderr(text: str) -> None:
     """Print text on standard error, if there is one, in place of the status line.
 
     Not by `typer.echo`, which raises an error if standard error is full or was closed; and this module is loaded before
@@ -135,8 +136,8 @@ def print_result(text: str) -> None:
         raise FileError.from_os("standard output", "write", error) from error
 
 
-def is_screen(output: str) -> bool:
-    """Whether an output is the terminal, under any name."""
+def is_terminal(output: str) -> bool:
+    """Whether an output is the terminal, whatever name the user gave it."""
     if output == "-":
         return sys.stdout is not None and sys.stdout.isatty()
     with suppress(OSError, ValueError):
@@ -145,7 +146,7 @@ def is_screen(output: str) -> bool:
     return False
 
 
-STARTED = monotonic()  # when the run began: this module is among the first that are loaded
+STARTED_AT = monotonic()  # when the run began: this module is among the first that are loaded
 
 
 def _status_line() -> StatusLine:
@@ -171,20 +172,20 @@ class ConsoleReporter(ProgressOnly):
     """
 
     def __init__(self, general: GeneralOptions, *, rows_to: str | None = None) -> None:
-        """Become the current reporter, and show progress.
+        """Make this the current reporter, and show progress.
 
         `rows_to` is the output of the rows; no progress is shown if it is the terminal, where the rows show enough.
         """
-        shown = can_redraw() and not general.quiet and not (rows_to is not None and is_screen(rows_to))
+        shown = can_redraw() and not general.quiet and not (rows_to is not None and is_terminal(rows_to))
         super().__init__(_status_line() if shown else Reporter())
         self.general = general
         report_to(self)
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
         if not self.general.quiet:
-            tell(f"{kind}: {text}")
+            print_message(f"{kind}: {text}")
             for item in items:
-                tell(f"  {item}")
+                print_message(f"  {item}")
 
     @property
     def _shows_lines(self) -> bool:
@@ -203,34 +204,35 @@ class ConsoleReporter(ProgressOnly):
         The object goes to standard output if that is free of results, else to standard error.
         """
         _close_line()
-        seconds = monotonic() - STARTED
-        lines = [*lines[:1], *self._not_taken(facts), *lines[1:]]
+        seconds = monotonic() - STARTED_AT
+        lines = [*lines[:1], *self._row_counts_lines(facts), *lines[1:]]
         if self.general.json:
             import json
 
-            more = {name: fact for name, fact in self._fit_counts().items() if name not in facts}
-            facts = {**facts, **more, **self._files(), "seconds": round(seconds, 3)}
+            more = {name: fact for name, fact in self._row_counts_facts().items() if name not in facts}
+            facts = {**facts, **more, **self._input_facts(), "seconds": round(seconds, 3)}
             text = json.dumps({**facts, "notes": self.notes, "warnings": self.warnings}, allow_nan=False)
             if stdout_free:
                 print_result(text)
             else:
-                say(text)
+                print_on_stderr(text)
         if self._shows_lines:
             for line in lines:
-                tell(line)
+                print_message(line)
             if "files_written" not in facts and (self.files_read > 1 or self.skipped):
-                tell(f"{self.files_read} files read" + (f", {len(self.skipped)} left out" if self.skipped else ""))
+                left_out = f", {len(self.skipped)} left out" if self.skipped else ""
+                print_message(f"{self.files_read} files read{left_out}")
             if self.cluster_parts is not None:
                 engine, parts = self.cluster_parts
-                tell(f"engine {engine}: {parts} part" + ("s" if parts != 1 else ""))
+                print_message(f"engine {engine}: {parts} part" + ("s" if parts != 1 else ""))
             if seconds < 100:
-                tell(f"took {seconds:.2g} s")
+                print_message(f"took {seconds:.2g} s")
             else:
                 from pcatool.cli.status_line import clock
 
-                tell(f"took {clock(seconds)}")
+                print_message(f"took {clock(seconds)}")
 
-    def _fit_counts(self) -> dict[str, Any]:
+    def _row_counts_facts(self) -> dict[str, Any]:
         """Return the row counts and left-out columns of a fit, for `--json`; empty without a fit."""
         if self.fit_counts is None:
             return {}
@@ -238,16 +240,16 @@ class ConsoleReporter(ProgressOnly):
 
         return row_counts_facts(self.fit_counts)
 
-    def _not_taken(self, facts: Mapping[str, Any]) -> list[str]:
-        """Return lines on the rows and columns that a fit left out."""
+    def _row_counts_lines(self, facts: Mapping[str, Any]) -> list[str]:
+        """Return summary lines about the rows and columns that a fit left out."""
         if self.fit_counts is None:
             return []
         from pcatool.render.summary import row_counts_lines
 
         return row_counts_lines(self.fit_counts, facts["command"])
 
-    def _files(self) -> dict[str, Any]:
-        """Return, for `--json`, engine and parts of a cluster, and of several inputs those read and left out."""
+    def _input_facts(self) -> dict[str, Any]:
+        """Return facts for `--json`: engine and parts of a cluster, number of inputs read, skipped inputs."""
         spread = {} if self.cluster_parts is None else dict(zip(("engine", "parts"), self.cluster_parts, strict=True))
         if self.files_read < 2 and not self.skipped:
             return spread

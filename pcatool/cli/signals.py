@@ -16,31 +16,31 @@ from weakref import ref
 from pcatool.errors import EXIT_CODES, RefusedError
 
 __all__ = [
-    "SHORT",
+    "OUT_OF_MEMORY",
     "Stopped",
+    "exit_now",
     "fork_if_memory_limited",
     "hold_standard_streams",
-    "is_limited",
-    "leave",
+    "is_memory_limited",
     "open_devnull_on",
+    "set_environment",
     "stop_in",
     "stoppable",
-    "tune",
 ]
 
-NAMES = ("SIGHUP", "SIGINT", "SIGTERM", "SIGXCPU")  # SIGXCPU: a limit on CPU time; ends a run like SIGTERM
-NUMBERS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
+SIGNAL_NAMES = ("SIGHUP", "SIGINT", "SIGTERM", "SIGXCPU")  # SIGXCPU: a limit on CPU time was reached
+SIGNALS = [getattr(signal, name) for name in SIGNAL_NAMES if hasattr(signal, name)]
 
 PR_SET_PDEATHSIG = 1  # option of prctl on Linux
 
-SHORT = "out of memory; use fewer columns or threads, or a machine with more"
+OUT_OF_MEMORY = "out of memory; use fewer columns or threads, or a machine with more"
 # Signals with exit code 128 + number; any other counts as SIGTERM.
-CODES = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+SIGNALS_WITH_CODES = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
-PATIENCE = 0.05  # seconds until a signal that the main thread did not handle is sent to it again
-SWITCH = 1e-4  # seconds that a thread waits before it asks another for the interpreter
-SAME = 1.0  # seconds within which another signal counts as the same
-CLEAN = 10.0  # seconds that a run may take to clean up before the signal is sent again
+RESEND_SECONDS = 0.05  # seconds until a signal that the main thread did not handle is sent to it again
+SWITCH_SECONDS = 1e-4  # seconds that a thread waits before it asks another for the interpreter
+SAME_SIGNAL_SECONDS = 1.0  # seconds within which another signal counts as the same
+CLEAN_UP_SECONDS = 10.0  # seconds that a run may take to clean up before the signal is sent again
 
 
 class Stopped(BaseException):
@@ -48,28 +48,28 @@ class Stopped(BaseException):
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
-        self.code = _code(number)
+        self.code = _exit_code(number)
 
 
-def _code(number: int) -> int:
+def _exit_code(number: int) -> int:
     """Return the exit code for a signal."""
-    return 128 + (number if number in CODES else signal.SIGTERM)
+    return 128 + (number if number in SIGNALS_WITH_CODES else signal.SIGTERM)
 
 
-def tune() -> None:
-    """Set what libraries read when they are loaded, and settings of the process; variables set by the user stay."""
+def set_environment() -> None:
+    """Set variables that libraries read when loaded, unless the user set them, and settings of the process."""
     # Waiting BLAS threads would spin beside our own threads; a factorisation that needs several asks for them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Arrow's own allocator keeps a fifth more memory, and is no faster for our few large pieces.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     # A thread that returns from Arrow needs the interpreter for less time than the default interval makes it wait.
-    sys.setswitchinterval(SWITCH)
+    sys.setswitchinterval(SWITCH_SECONDS)
     from pcatool.resources import tune_allocator
 
     tune_allocator()
 
 
-def is_limited() -> bool:
+def is_memory_limited() -> bool:
     """Whether the memory of this process is limited, as by `ulimit -v`."""
     from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_DATA, getrlimit
 
@@ -82,27 +82,27 @@ def fork_if_memory_limited() -> None:
     A library that gets no more memory may end the process at once, each in its own way. The parent then prints the
     message that the child could not print.
     """
-    if not is_limited():
+    if not is_memory_limited():
         return
     parent, child = os.getpid(), os.fork()
     if child == 0:
-        _end_with(parent)
+        _end_with_parent(parent)
         return
-    for number in NUMBERS:
+    for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda number, frame: os.kill(child, number))
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if -code in NUMBERS:
+    if -code in SIGNALS:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
-    known = code in EXIT_CODES or code - 128 in CODES
-    if not known:
+    has_exit_code = code in EXIT_CODES or code - 128 in SIGNALS_WITH_CODES
+    if not has_exit_code:
         with suppress(OSError):
-            os.write(2, f"pcatool: error: {SHORT}\n".encode())
-    os._exit(code if known else RefusedError.exit_code)
+            os.write(2, f"pcatool: error: {OUT_OF_MEMORY}\n".encode())
+    os._exit(code if has_exit_code else RefusedError.exit_code)
 
 
-def _end_with(parent: int) -> None:
+def _end_with_parent(parent: int) -> None:
     """Make the child end when its parent ends, even if the parent is killed."""
     from ctypes import CDLL
 
@@ -113,7 +113,7 @@ def _end_with(parent: int) -> None:
 
 
 def stop_in(error: BaseException | None) -> Stopped | None:
-    """Return the `Stopped` that an error is, or that led to the error; None if there is none.
+    """Return the `Stopped` in the chain of causes of an error, the error itself included; None if there is none.
 
     Python wraps an exception that is raised while a class is made.
     """
@@ -134,58 +134,58 @@ def stoppable() -> Iterator[None]:
 
     Raises `SystemExit` with the exit code of the signal.
     """
-    # A signal that is ignored, as under nohup, stays ignored.
-    heeded = [number for number in NUMBERS if signal.getsignal(number) != signal.SIG_IGN]
-    wish = Wish()
+    # A signal that is ignored, for example under nohup, stays ignored.
+    handled = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    handler = StopOnSignal()
     try:
         try:
-            sys.unraisablehook = _unless_stopped
-            for number in heeded:
-                signal.signal(number, wish)
+            sys.unraisablehook = _report_unraisable
+            for number in handled:
+                signal.signal(number, handler)
             yield
         finally:
-            wish.granted = True
+            handler.ended = True
     except BaseException as error:  # a signal may come as late as the last line
-        wish.granted = True
+        handler.ended = True
         stopped = stop_in(error)
         if stopped is None:
             raise
         raise SystemExit(stopped.code) from None
 
 
-def _unless_stopped(unraisable: sys.UnraisableHookArgs) -> None:
+def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
     """Report an exception that Python cannot raise, except `Stopped`, for which the signal is sent again."""
     if not isinstance(unraisable.exc_value, Stopped):
         sys.__unraisablehook__(unraisable)
 
 
-class Wish:
+class StopOnSignal:
     """Signal handler that stops the run by raising `Stopped`.
 
     While the run unwinds, another signal within a second is ignored, so that it does not interrupt the clean-up. Once
-    the run has ended (`granted`), a signal ends the process at once, because the process may be waiting for a reader of
+    the run has ended (`ended`), a signal ends the process at once, because the process may be waiting for a reader of
     its output.
     """
 
     def __init__(self) -> None:
-        self.since = float("-inf")
-        self.granted = False
+        self.raised_at = float("-inf")
+        self.ended = False
         self._raised: Callable[[], Stopped | None] = lambda: None
-        noticed, wakeup = os.pipe()
-        os.set_blocking(wakeup, False)
-        signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+        read_end, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
         with suppress(RuntimeError):  # no memory for a thread: signals are not sent again
-            threading.Thread(target=self._nudge, args=(noticed, threading.get_ident()), daemon=True).start()
+            threading.Thread(target=self._send_again, args=(read_end, threading.get_ident()), daemon=True).start()
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Raise `Stopped`; end the process at once if the run has ended."""
-        if self.granted:
-            os._exit(_code(number))
-        if self._is_lost() or time.monotonic() > self.since + SAME:
-            self.since = time.monotonic()
-            raise self._made(number)
+        if self.ended:
+            os._exit(_exit_code(number))
+        if self._is_lost() or time.monotonic() > self.raised_at + SAME_SIGNAL_SECONDS:
+            self.raised_at = time.monotonic()
+            raise self._new_stopped(number)
 
-    def _made(self, number: int) -> Stopped:
+    def _new_stopped(self, number: int) -> Stopped:
         """Return a new `Stopped`.
 
         Only a weak reference is kept, which tells whether the exception still unwinds the run.
@@ -198,21 +198,21 @@ class Wish:
         """Whether no `Stopped` is unwinding the run: none was raised, or Python dropped it."""
         return self._raised() is None
 
-    def _nudge(self, noticed: int, main: int) -> None:
+    def _send_again(self, read_end: int, main: int) -> None:
         """Send a signal to the main thread again and again until the run has ended; the body of a thread.
 
         A single signal may fail: of two at a time one may reach a thread of BLAS, and Python ignores what is raised
-        inside a callback, such as that of an import lock. A clean-up under way is left alone for `CLEAN` seconds.
+        inside a callback, such as that of an import lock. A clean-up under way is left alone for CLEAN_UP_SECONDS.
         """
-        while numbers := os.read(noticed, 1):
-            time.sleep(PATIENCE)
-            while not self.granted:
-                if self._is_lost() or time.monotonic() > self.since + CLEAN:
+        while numbers := os.read(read_end, 1):
+            time.sleep(RESEND_SECONDS)
+            while not self.ended:
+                if self._is_lost() or time.monotonic() > self.raised_at + CLEAN_UP_SECONDS:
                     signal.pthread_kill(main, numbers[0])
-                time.sleep(PATIENCE)
+                time.sleep(RESEND_SECONDS)
 
 
-def leave(code: int) -> NoReturn:
+def exit_now(code: int) -> NoReturn:
     """Flush the streams and end the process at once: unloading numpy and Arrow takes as long as a small fit."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # closed or absent: there is nothing to flush
@@ -225,9 +225,9 @@ def hold_standard_streams() -> None:
 
     Standard input is opened for writing and standard output for reading, so that using them still fails.
     """
-    for descriptor, stream, useless in ((0, sys.stdin, os.O_WRONLY), (1, sys.stdout, os.O_RDONLY)):
+    for descriptor, stream, unusable in ((0, sys.stdin, os.O_WRONLY), (1, sys.stdout, os.O_RDONLY)):
         if stream is None:
-            open_devnull_on(descriptor, useless)
+            open_devnull_on(descriptor, unusable)
     if sys.stderr is None:
         open_devnull_on(2, os.O_WRONLY)
 

@@ -3,12 +3,12 @@
 It appears in runs that take more than a second, on a terminal only: no other run imports this module. A thread of its
 own draws the line, so the line moves while other threads compute; the state of the run is read only then.
 
-rich draws the bar and the colours, and lays out the line; it is imported by the thread (25 ms). Written by hand is what
-`rich.live` and `rich.progress` do otherwise:
+rich draws the bar and the colours, and lays out the line; the thread imports it (25 ms). Three things keep
+`rich.live` and `rich.progress` from being used:
 
-- They hide the cursor and move it. Here it stays visible and in the first column: however the run ends, even by a
-  signal that cannot be handled, the prompt then appears in the right place, and typed characters such as ^C do not
-  break the line.
+- They hide and move the cursor. Here the cursor stays visible and in the first column. So however the run ends, even by
+  a signal that cannot be handled, the prompt appears in the right place, and typed characters such as ^C do not break
+  the line.
 - They draw from the background too, and while a pager has the terminal.
 - In a narrow window they cut every column. Here the least important parts are dropped.
 """
@@ -31,25 +31,25 @@ from pcatool.terminal import ERASE, display_width
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["State", "StatusLine", "bar_line", "clock", "fitted"]
+__all__ = ["State", "StatusLine", "bar_line", "clock", "cut_to_width"]
 
 STDERR = 2
 
-USUAL = 80  # columns, where the terminal does not tell
+DEFAULT_WIDTH = 80  # columns, where the terminal does not tell
 
 
-def window() -> int:
-    """Return the width of the terminal in columns, asked anew each time: people resize windows.
+def window_width() -> int:
+    """Return the width of the terminal in columns; not cached, because people resize windows.
 
     rich would ask standard input and output first, and believe the variable COLUMNS, which does not change.
     """
     with suppress(OSError):
-        return os.get_terminal_size(STDERR).columns or USUAL
-    return USUAL
+        return os.get_terminal_size(STDERR).columns or DEFAULT_WIDTH
+    return DEFAULT_WIDTH
 
 
-def fitted(text: str, most: int) -> str:
-    """Return a name cut to `most` columns; its end is kept, because the end tells most (rich would keep its start)."""
+def cut_to_width(text: str, most: int) -> str:
+    """Return a name cut to `most` columns; the end is kept, as names differ there most (rich keeps the start)."""
     if display_width(text) <= most:
         return text
     kept = ""
@@ -60,7 +60,7 @@ def fitted(text: str, most: int) -> str:
     return f"~{kept}"
 
 
-def is_ours() -> bool:
+def may_write() -> bool:
     """Whether this process may write to the terminal.
 
     It may not from the background, nor while a pager or an editor controls the terminal.
@@ -71,15 +71,15 @@ def is_ours() -> bool:
         return True  # not the terminal of a shell: nobody shares it
 
 
-# Columns of the bar: fewer tell nothing, more are hard to follow.
-LEAST, MOST = 8, 30
+# Columns of the bar: fewer show too little, more are hard to follow.
+MIN_BAR, MAX_BAR = 8, 30
 # Columns of the name of a file.
-NAME = 24
+NAME_WIDTH = 24
 
 GAP = 2  # columns between two parts
 
 # Share that must be done before the remaining time can be estimated.
-TOLD = 0.005
+MIN_SHARE = 0.005
 
 
 class State(NamedTuple):
@@ -112,8 +112,8 @@ def bar_line(state: State, console: Console, width: int) -> str:
     if not parts or _width(parts) > room:
         return ""
     shown: list[Text | ProgressBar] = [Text(part) for part in parts.values()]
-    bar = min(room - _width(parts) - GAP, MOST)
-    if state.share is not None and bar >= LEAST:
+    bar = min(room - _width(parts) - GAP, MAX_BAR)
+    if state.share is not None and bar >= MIN_BAR:
         drawn = ProgressBar(1.0, state.share, bar, style="dim", complete_style="green", finished_style="green")
         shown.insert(1 if "what" in parts else 0, drawn)
     line = Table.grid(padding=(0, GAP, 0, 0))
@@ -125,7 +125,7 @@ def bar_line(state: State, console: Console, width: int) -> str:
 
 
 def _parts(state: State) -> dict[str, str]:
-    """Return all parts of the line in their order, but for the bar; a part that is not known is empty."""
+    """Return all parts of the line in their order, without the bar; an unknown part is empty."""
     from rich.filesize import decimal
 
     rate = state.rows / state.seconds if state.rows and state.seconds else 0.0
@@ -133,7 +133,7 @@ def _parts(state: State) -> dict[str, str]:
         "what": state.what,
         "share": "" if state.share is None else f"{int(100 * state.share):3}%",
         "place": state.place,
-        "name": fitted(printable(state.name.rpartition("/")[2]), NAME),
+        "name": cut_to_width(printable(state.name.rpartition("/")[2]), NAME_WIDTH),
         "rows": f"{state.rows:,} row{'' if state.rows == 1 else 's'}" if state.rows else "",
         "size": "" if not state.size else decimal(state.size),
         "rate": f"{_rounded(rate):,} rows/s" if rate else "",
@@ -148,7 +148,7 @@ def _width(parts: dict[str, str]) -> int:
 
 def _time(state: State) -> str:
     """Return the remaining time once it can be estimated, and the elapsed time before."""
-    if state.share is None or state.share < TOLD:
+    if state.share is None or state.share < MIN_SHARE:
         return clock(state.seconds)
     return f"{clock(state.seconds * (1 - state.share) / state.share)} left"
 
@@ -166,12 +166,12 @@ def _rounded(rate: float) -> int:
 
 
 # Seconds until the line first appears, and between two drawings.
-PATIENCE = 1.0
-EVERY = 0.2
+DELAY = 1.0
+INTERVAL = 0.2
 
 OPENING, READING, WORKING = "opening", "reading", "working"
 # Stages that end when reading begins.
-UNTIL_READING = (OPENING, WORKING, "looking at the first file")
+STAGES_BEFORE_READING = (OPENING, WORKING, "looking at the first file")
 
 
 class StatusLine(Reporter):
@@ -206,7 +206,7 @@ class StatusLine(Reporter):
         if further:
             return
         self._rows, self._reading_since = 0, monotonic()
-        if self._what in UNTIL_READING:
+        if self._what in STAGES_BEFORE_READING:
             self._what = READING
 
     def at_rows(self, count: int) -> None:
@@ -217,7 +217,7 @@ class StatusLine(Reporter):
         self.at_stage(WORKING)
 
     def state(self) -> State:
-        """Return the present state; the run goes on meanwhile, so each field is read once."""
+        """Return the present state; each field is read once, because the run goes on meanwhile."""
         seconds, gauge = monotonic() - self._since, self._gauge
         if parts := self._parts:
             done = self._done
@@ -243,7 +243,7 @@ class StatusLine(Reporter):
     def erased(self) -> Iterator[None]:
         """Context in which the line is erased, and not drawn."""
         with self._lock:
-            if self._shown and is_ours():
+            if self._shown and may_write():
                 self._write(f"\r{ERASE}")
             self._shown = False
             yield
@@ -255,7 +255,7 @@ class StatusLine(Reporter):
 
     def _draw(self) -> None:
         """Draw the line again and again until it is closed; the body of a thread."""
-        sleep(PATIENCE)
+        sleep(DELAY)
         with suppress(MemoryError):  # none for rich: run without a status line
             if not self._open:
                 return
@@ -263,12 +263,12 @@ class StatusLine(Reporter):
 
             console = Console(file=sys.stderr)
             while self._open:
-                text = bar_line(self.state(), console, window())
+                text = bar_line(self.state(), console, window_width())
                 with self._lock:
-                    if self._open and is_ours():
+                    if self._open and may_write():
                         self._shown = True
                         self._write(f"\r{text}{ERASE}\r")
-                sleep(EVERY)
+                sleep(INTERVAL)
 
     def _write(self, text: str) -> None:
         with suppress(OSError, ValueError, AttributeError):  # standard error is closed or absent

@@ -1,8 +1,8 @@
 """Help topics: the Markdown files of `pcatool/help`, and how they are shown.
 
 In a pipe a topic is Markdown. On a terminal rich lays it out, and a text longer than the screen goes through a pager.
-Only then rich is imported, which takes longer than everything else here. The pager is started by hand: that of Typer
-shows short texts too, and takes an empty PAGER for none.
+rich is imported only then, because the import takes longer than everything else here. The pager of Typer is not used,
+because it shows short texts too, and treats an empty PAGER as unset.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.resources.abc import Traversable
 
-__all__ = ["LINK", "shown", "summary", "text_of", "through_pager", "topics"]
+__all__ = ["LINK", "rendered", "show_in_pager", "summary", "text_of", "topics"]
 
 # A link to another topic.
 LINK = re.compile(r"\[[^\]]*\]\(([a-z-]+)\.md\)")
@@ -48,13 +48,13 @@ def summary(topic: str) -> str:
     return words if words.startswith("pcatool") else words[:1].upper() + words[1:]
 
 
-def shown(topic: str, screen: Screen) -> str:
+def rendered(topic: str, screen: Screen) -> str:
     """Return a topic for standard output, with links to other topics as commands."""
     text = LINK.sub(r"`pcatool help \1`", text_of(topic))
-    return _laid_out(text, screen) if screen.terminal and screen.unicode else text
+    return _rendered_by_rich(text, screen) if screen.terminal and screen.unicode else text
 
 
-def _laid_out(text: str, screen: Screen) -> str:
+def _rendered_by_rich(text: str, screen: Screen) -> str:
     """Return Markdown as rich lays it out, with styles if the screen has colours."""
     from io import StringIO
 
@@ -63,7 +63,7 @@ def _laid_out(text: str, screen: Screen) -> str:
     from rich.segment import Segment
     from rich.theme import Theme
 
-    from pcatool.cli.help_page import WIDEST
+    from pcatool.cli.help_page import MAX_WIDTH
 
     class Verbatim(CodeBlock):
         """Code with its lines as they are: a line that is broken cannot be copied."""
@@ -85,10 +85,10 @@ def _laid_out(text: str, screen: Screen) -> str:
         elements = {**Markdown.elements, "fence": Verbatim, "table_open": Folded}  # noqa: RUF012
 
     if not screen.color:
-        text = _with_marks(text)
+        text = _with_visible_marks(text)
     console = Console(
         file=StringIO(),
-        width=min(screen.width, WIDEST),
+        width=min(screen.width, MAX_WIDTH),
         force_terminal=screen.color,
         color_system="standard" if screen.color else None,
         legacy_windows=False,
@@ -99,18 +99,18 @@ def _laid_out(text: str, screen: Screen) -> str:
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
-def _with_marks(text: str) -> str:
-    """Return Markdown that shows the marks of headings and code, for a screen that shows no styles."""
+def _with_visible_marks(text: str) -> str:
+    """Return Markdown whose marks of headings and code stay visible, for a screen without styles."""
     parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
     for number in range(0, len(parts), 2):  # between fenced blocks
         parts[number] = re.sub(r"^#", r"\\#", re.sub(r"`[^`]+`", r"`` \g<0> ``", parts[number]), flags=re.MULTILINE)
     return "".join(parts)
 
 
-def through_pager(text: str) -> bool:
+def show_in_pager(text: str) -> bool:
     """Show a text in the pager that PAGER names, and return whether it was shown.
 
-    Not if the text fits the screen, the terminal is dumb, PAGER is empty, or there is no pager.
+    It is not shown if the text fits the screen, the terminal is dumb, PAGER is empty, or there is no pager.
     """
     from shutil import get_terminal_size, which
 

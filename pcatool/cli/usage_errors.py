@@ -1,7 +1,7 @@
 """Messages for wrong calls, one line each: what is wrong, and the call that would be right.
 
 Typer suggests the nearest option of the same command. It does not know the commands that have an option, the names that
-other tools use, or files that were not meant; and it draws a box by rich, which takes 60 ms, where logs want a line.
+other tools use, or words taken for files by mistake. It also draws a box by rich, which takes 60 ms; logs need a line.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pcatool.cli.topics import topics
 from pcatool.errors import UsageError, nearest, show
 from pcatool.options.fields import OPTIONS, SENTENCES, option_word
 
-__all__ = ["further_values_error", "no_command", "no_topic", "sentence"]
+__all__ = ["error_line", "further_values_error", "no_command", "no_topic"]
 
-# Name elsewhere, or what a user may look for -> command here.
-COMMANDS = {
+# Name of a command in other tools -> command here.
+COMMAND_ALIASES = {
     "train": "fit",
     "learn": "fit",
     "pca": "fit",
@@ -53,26 +53,26 @@ COMMANDS = {
 }
 
 
-def sentence(error: TyperException, program: Any, arguments: Sequence[str]) -> str:
+def error_line(error: TyperException, program: Any, arguments: Sequence[str]) -> str:
     """Return an error of the parser as one line in the words of this program."""
     context = getattr(error, "ctx", None)
-    command = context.command if context is not None else _command_in(arguments, program)
-    text = _what(error, command, program)
+    command = context.command if context is not None else _named_command(arguments, program)
+    text = _explanation(error, command, program)
     path = "pcatool" if command is program else f"pcatool {command.name}"
     return text if text.endswith("?") else f"{text}; see '{path} --help'"
 
 
-def _command_in(arguments: Sequence[str], program: Any) -> Any:
+def _named_command(arguments: Sequence[str], program: Any) -> Any:
     """Return the first command named in the arguments, or the program if there is none."""
     return next((program.commands[word] for word in arguments if word in program.commands), program)
 
 
-def _what(error: TyperException, command: Any, program: Any) -> str:
-    """Return what is wrong in an error of the parser."""
+def _explanation(error: TyperException, command: Any, program: Any) -> str:
+    """Return the message of an error of the parser, without the pointer to --help."""
     option: str = getattr(error, "option_name", "")
     kind = type(error).__name__
     if kind == "NoSuchOption":
-        return _no_option(option, command, program)
+        return _no_option_message(option, command, program)
     if kind == "BadOptionUsage" and "requires" in str(error):
         return f"{option} needs a value"
     if kind == "MissingParameter":
@@ -82,33 +82,33 @@ def _what(error: TyperException, command: Any, program: Any) -> str:
     return message[:1].lower() + message[1:]
 
 
-def _no_option(name: str, command: Any, program: Any) -> str:
+def _no_option_message(name: str, command: Any, program: Any) -> str:
     """Return the message for an option that the command does not have."""
-    having = [other.name for other in program.commands.values() if name in other.option_names]
-    if having and command is program:
-        return f"option {show(name)} belongs after the command, as in pcatool {having[0]} {name}"
-    if having:
-        return f"option {show(name)} is for {', '.join(having)}, not for {command.name}"
+    with_option = [other.name for other in program.commands.values() if name in other.option_names]
+    if with_option and command is program:
+        return f"option {show(name)} belongs after the command, as in pcatool {with_option[0]} {name}"
+    if with_option:
+        return f"option {show(name)} is for {', '.join(with_option)}, not for {command.name}"
     if name.lstrip("-") in program.commands:
         return f"{show(name)} is a command, not an option: pcatool {name.lstrip('-')}"
     if command is not program and name.lstrip("-").lower() in command.argument_names:
         return f"no option {show(name)}; it is given without one: pcatool {command.name} {command.options_metavar}"
-    return f"no option {show(name)}{_instead(name, command, program)}"
+    return f"no option {show(name)}{_option_hint(name, command, program)}"
 
 
-def _instead(name: str, command: Any, program: Any) -> str:
-    """Return a hint at the right option: the one that other tools call so, a sentence, or the nearest; else empty."""
+def _option_hint(name: str, command: Any, program: Any) -> str:
+    """Return a hint: the option for a name of other tools, a sentence, or the nearest option; else an empty text."""
     if not name.startswith("--"):
         return ""
     word, options = option_word(name), command.option_names
-    called = OPTIONS.get(word)
-    if called in options:
-        return f"; did you mean {called}?"
+    option = OPTIONS.get(word)
+    if option in options:
+        return f"; did you mean {option}?"
     if word in SENTENCES:
         return f"; {SENTENCES[word]}"
-    having = [other.name for other in program.commands.values() if called in other.option_names]
-    if having:
-        return f"; {called} is for {', '.join(having)}"
+    with_option = [other.name for other in program.commands.values() if option in other.option_names]
+    if with_option:
+        return f"; {option} is for {', '.join(with_option)}"
     near = nearest(name, [option for option in options if option.startswith("--")])
     return f"; did you mean {near}?" if near else ""
 
@@ -116,7 +116,7 @@ def _instead(name: str, command: Any, program: Any) -> str:
 def no_command(name: str, known: Iterable[str]) -> UsageError:
     """Return the error for an unknown command, with the command that was probably meant."""
     known = list(known)
-    near = _elsewhere(name)
+    near = _command_alias(name)
     near = near if near in (*known, "--version") else nearest(name, known)
     if near is None and Path(name).exists():
         return UsageError(f"{show(name)} is a file, not a command", f"say what to do with it: {', '.join(known)}")
@@ -127,15 +127,15 @@ def no_command(name: str, known: Iterable[str]) -> UsageError:
 
 def no_topic(name: str, commands: Sequence[str]) -> UsageError:
     """Return the error for an unknown help topic, with the topic or command that was probably meant."""
-    near = _elsewhere(name)
+    near = _command_alias(name)
     near = near if near in commands else nearest(name, [*topics(), *commands])
     hint = f"did you mean {near}?" if near else f"there are: {', '.join(topics())}; and the commands"
     return UsageError(f"no help topic or command {show(name)}", hint)
 
 
-def _elsewhere(name: str) -> str | None:
+def _command_alias(name: str) -> str | None:
     """Return the command for a name that other tools use; None if there is none."""
-    return COMMANDS.get(name.lower().replace("_", "-"))
+    return COMMAND_ALIASES.get(name.lower().replace("_", "-"))
 
 
 def further_values_error(flag: str, value: str, more: Sequence[str], kind: tuple[str, str]) -> UsageError:

@@ -1,4 +1,4 @@
-"""Frozen option records: what a run was asked to do, each field declared with its flags and help.
+"""Frozen option records: the options of a run, each declared once with its flags and help.
 
 Begin with `fitting`. `fields` defines how a field is declared; the parser, help, completion and Python keywords derive
 from these declarations.
@@ -14,7 +14,17 @@ from pcatool.options.applying import (
     UpdateOptions,
     parse_truncation,
 )
-from pcatool.options.fields import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, NOTHING, Flag, ValueKind, some_of, word_of
+from pcatool.options.fields import (
+    ANY_FILE,
+    DATA,
+    MODEL,
+    MODEL_OR_DATA,
+    NO_COMPLETION,
+    Completion,
+    Flag,
+    some_of,
+    word_of,
+)
 from pcatool.options.fitting import (
     MAX_UPDATABLE_COLUMNS,
     FitOptions,
@@ -32,10 +42,11 @@ __all__ = [
     "MAX_UPDATABLE_COLUMNS",
     "MODEL",
     "MODEL_OR_DATA",
-    "NOTHING",
+    "NO_COMPLETION",
     "NULLS",
     "AlignOptions",
     "ApplyOptions",
+    "Completion",
     "ComponentsOptions",
     "DiffOptions",
     "EngineOptions",
@@ -53,7 +64,6 @@ __all__ = [
     "TableOptions",
     "ThreadOptions",
     "UpdateOptions",
-    "ValueKind",
     "parse_components",
     "parse_truncation",
     "some_of",

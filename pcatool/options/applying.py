@@ -7,13 +7,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from pcatool.errors import UsageError, show
-from pcatool.options.fields import ANY_FILE, check_choices, names_of, numbered, option, option_like
+from pcatool.options.fields import ANY_FILE, check_choices, choices_from, convert_to_float, option, option_like
 from pcatool.options.fitting import FitOptions, parse_components
 from pcatool.options.reading import SelectOptions, TriplesOptions
 from pcatool.registry import WRITERS
 
 __all__ = [
-    "APPLY_MISSING",
+    "APPLY_MISSING_POLICIES",
     "AlignOptions",
     "ApplyOptions",
     "OutputOptions",
@@ -22,11 +22,11 @@ __all__ = [
     "parse_truncation",
 ]
 
-# Default of settings that are those of a fitted model, as help shows it.
-AS_FITTED = "as the model was fitted"
+# Default, as help shows it, of options whose default is the setting of the fitted model.
+SHOWN_AS_FITTED = "as the model was fitted"
 
 # Values of --missing where a model is applied.
-APPLY_MISSING = ("error", "mean", "project", "em", "keep")
+APPLY_MISSING_POLICIES = ("error", "mean", "project", "em", "keep")
 
 
 def parse_truncation(text: str | int | None) -> int | None:
@@ -59,7 +59,7 @@ class ApplyOptions(TriplesOptions):
         metavar="HOW",
         help="A row with missing cells: an error; the column means stand in; its least-squares scores from the cells "
         "that are there; what the model expects of it, its noise allowed for; or kept with empty results.",
-        choices=lambda: APPLY_MISSING,
+        choices=lambda: APPLY_MISSING_POLICIES,
         shown_default="as fitted: em as project (reconstruct: em), drop as keep",
     )
     keep: tuple[str, ...] = option(
@@ -104,14 +104,14 @@ class OutputOptions:
         help="Write here, replacing the file in one step; - is standard output. A folder, or a name that ends with "
         "/, gets one output for each input, under the same name; with --engine dask or spark, parts in the order of "
         "the rows, and _SUCCESS when all of them are there.",
-        wanted=ANY_FILE,
+        completion=ANY_FILE,
     )
     output_format: str | None = option(
         None,
         "--output-format",
         group="output",
         help="Insist on a format instead of going by the name.",
-        choices=names_of(WRITERS),
+        choices=choices_from(WRITERS),
         shown_default="by the name of -o, else csv; of parts, parquet",
     )
     header: bool = option(
@@ -165,7 +165,7 @@ class UpdateOptions(AlignOptions):
         group="input",
         help="Rows with missing cells: an error, or dropped.",
         choices=lambda: ("error", "drop"),
-        shown_default=AS_FITTED,
+        shown_default=SHOWN_AS_FITTED,
     )
 
     def __post_init__(self) -> None:
@@ -181,7 +181,7 @@ class RefitOptions(AlignOptions):
         "components",
         None,
         help="How many components: a number, a share of the variance, all, or a rule, as in fit.",
-        shown_default=AS_FITTED,
+        shown_default=SHOWN_AS_FITTED,
     )
     standardize: bool | None = option_like(
         FitOptions,
@@ -189,14 +189,14 @@ class RefitOptions(AlignOptions):
         None,
         names=("--standardize/--no-standardize", "-s"),
         help="Divide each column by its standard deviation, or do not.",
-        shown_default=AS_FITTED,
+        shown_default=SHOWN_AS_FITTED,
     )
-    center: bool | None = option_like(FitOptions, "center", None, shown_default=AS_FITTED)
+    center: bool | None = option_like(FitOptions, "center", None, shown_default=SHOWN_AS_FITTED)
     ddof: int | None = option_like(
-        FitOptions, "ddof", None, help="Divide by n (0) or by n - 1 (1).", shown_default=AS_FITTED
+        FitOptions, "ddof", None, help="Divide by n (0) or by n - 1 (1).", shown_default=SHOWN_AS_FITTED
     )
-    whiten: str | None = option_like(FitOptions, "whiten", None, shown_default=AS_FITTED)
-    epsilon: float | None = option_like(FitOptions, "epsilon", None, shown_default=AS_FITTED)
+    whiten: str | None = option_like(FitOptions, "whiten", None, shown_default=SHOWN_AS_FITTED)
+    epsilon: float | None = option_like(FitOptions, "epsilon", None, shown_default=SHOWN_AS_FITTED)
     columns: tuple[str, ...] = option_like(
         SelectOptions,
         "columns",
@@ -220,7 +220,7 @@ class RefitOptions(AlignOptions):
                 raise UsageError(f"--ddof {word} is neither 0 nor 1", "0 divides by n, 1 by n - 1")
             object.__setattr__(self, "ddof", int(word))
         check_choices(self)
-        numbered(self, "epsilon", "--epsilon")
+        convert_to_float(self, "epsilon", "--epsilon")
 
     @property
     def changes(self) -> dict[str, Any]:

@@ -24,60 +24,60 @@ __all__ = [
     "DATA",
     "MODEL",
     "MODEL_OR_DATA",
-    "NOTHING",
+    "NO_COMPLETION",
     "OPTIONS",
     "SENTENCES",
+    "Completion",
     "Flag",
     "Setting",
-    "ValueKind",
     "are_names",
     "check_choices",
     "checks_of",
-    "counted",
+    "choices_from",
+    "convert_to_float",
+    "convert_to_int",
     "given_flags",
     "is_count",
     "is_flag",
     "is_number",
     "is_object",
     "is_text",
-    "names_of",
-    "numbered",
-    "only_with",
     "option",
     "option_like",
     "option_word",
     "options_of_settings",
     "python_type",
-    "require",
+    "refuse_without",
+    "require_choice",
     "settings_of",
     "some_of",
     "word_of",
 ]
 
 
-class ValueKind(NamedTuple):
-    """Possible values of an option or argument, for completion: kinds of files, known words, or nothing."""
+class Completion(NamedTuple):
+    """How a shell completes the value of an option or argument: with files of some kinds, with words, or not at all."""
 
     files: tuple[str, ...] = ()  # kinds of files: model, data, any
     words: Callable[[], tuple[str, ...]] = tuple  # other values may be valid, too, such as a number for -k
-    listed: bool = False  # several of the words, separated by commas
+    listed: bool = False  # the value may list several of the words, separated by commas
 
 
-NOTHING = ValueKind()
-MODEL = ValueKind(("model",))
-DATA = ValueKind(("data",))
-MODEL_OR_DATA = ValueKind(("model", "data"))
-ANY_FILE = ValueKind(("any",))
+NO_COMPLETION = Completion()
+MODEL = Completion(("model",))
+DATA = Completion(("data",))
+MODEL_OR_DATA = Completion(("model", "data"))
+ANY_FILE = Completion(("any",))
 
 
-def word_of(*words: str) -> ValueKind:
-    """Return the kind of a value that may be one of `words`."""
-    return ValueKind(words=lambda: words)
+def word_of(*words: str) -> Completion:
+    """Return the completion of a value that may be one of `words`."""
+    return Completion(words=lambda: words)
 
 
-def some_of(*words: str) -> ValueKind:
-    """Return the kind of a value that may list several of `words`, separated by commas."""
-    return ValueKind(words=lambda: words, listed=True)
+def some_of(*words: str) -> Completion:
+    """Return the completion of a value that may list several of `words`, separated by commas."""
+    return Completion(words=lambda: words, listed=True)
 
 
 class Flag(NamedTuple):
@@ -89,24 +89,24 @@ class Flag(NamedTuple):
     metavar: str | None = None
     choices: Callable[[], tuple[str, ...]] | None = None
     shown_default: str | None = None
-    wanted: ValueKind = NOTHING  # completion of a value without choices
+    completion: Completion = NO_COMPLETION  # of a value without choices
 
 
 class Setting(NamedTuple):
-    """Entry of the `meta` of a model, and the check of its value.
+    """A setting of a model, which is an entry of its `meta`: where an option is kept, and how its value is checked.
 
-    Where an option has choices or is a bool, test and words of its setting follow from that.
+    `test` and `why` are not needed for an option that has choices or is a bool.
     """
 
     test: Callable[[Any], bool] | None = None
-    why: str = ""  # words of the error message for any other value
-    methods: tuple[str, ...] = ()  # those whose models have it; all if empty
-    needs: str = ""  # another setting without which it has no meaning
-    name: str = ""  # if it is not that of the option
-    key: str = ""  # of the option's value, in a setting that is an object
-    part_of: str = ""  # setting that holds the option's value instead, under the name of the option
-    always: bool = False  # also written where the option is at its default
-    decided: bool = False  # written only with the value that the fit gives it
+    why: str = ""  # end of the error message for any other value
+    methods: tuple[str, ...] = ()  # methods whose models have the setting; all if empty
+    needs: str = ""  # another setting without which this one has no meaning
+    name: str = ""  # if it differs from the name of the option
+    key: str = ""  # key of the option's value, in a setting that is an object
+    part_of: str = ""  # another setting, an object, that holds the option's value under the option's name
+    always: bool = False  # written also if the option has its default
+    decided: bool = False  # written only with the value that the fit decides
 
 
 def option(
@@ -114,21 +114,21 @@ def option(
 ) -> Any:
     """Declare a field of an option record: its default, flags and help.
 
-    `takes` is the type of the Python keyword, if it is not that of the field. `kept` makes the option a setting of the
-    fitted model.
+    `takes` is the type of the Python keyword, if it differs from the type of the field. With `kept` the option
+    is a setting of the fitted model.
     """
     return field(default=default, metadata={"flag": Flag(names, help, group, **more), "takes": takes, "kept": kept})
 
 
 def option_like(record: type, name: str, default: Any, **changes: Any) -> Any:
-    """Declare a field with the flags and help of the field `name` of another record, but for `changes`."""
+    """Declare a field like the field `name` of another record; `changes` replace parts of its flag."""
     (model,) = (each for each in fields(record) if each.name == name)
     flag = model.metadata["flag"]._replace(**changes)
     return field(default=default, metadata={**model.metadata, "flag": flag, "kept": None})
 
 
 def python_type(field: Field[Any]) -> str:
-    """Return the type of the Python keyword of a field; where a field holds several texts, one is enough."""
+    """Return the type of the Python keyword of a field; a field of several texts also takes a single one."""
     several = "str | Sequence[str]" if field.type == "tuple[str, ...]" else str(field.type)
     return field.metadata["takes"] or several
 
@@ -143,10 +143,11 @@ def _kept(record: Any) -> dict[str, tuple[Field[Any], Setting]]:
 
 
 def settings_of(options: Any, **decided: Any) -> dict[str, Any]:
-    """Return the settings of a model that keep the options of its fit.
+    """Return the settings of a model that record the options of its fit.
 
-    `decided` gives settings the values that the fit has decided; None leaves a setting out. A setting that needs
-    another is written with it. Any other is left out where its option is at the default, unless models always have it.
+    `decided` holds the values that the fit has decided; None leaves a setting out. A setting that needs another setting
+    is written together with it. Any other setting is left out if its option has the default, unless it is `always`
+    written.
     """
     kept, settings = _kept(options), dict[str, Any]()
     if unknown := decided.keys() - kept.keys():
@@ -154,16 +155,16 @@ def settings_of(options: Any, **decided: Any) -> dict[str, Any]:
     for name, (each, setting) in kept.items():
         value = decided.get(name, None if setting.decided else getattr(options, each.name))
         if setting.needs:
-            wanted = setting.needs in settings
+            is_written = setting.needs in settings
         else:
-            wanted = setting.decided or setting.always or value != each.default
-        if wanted and value is not None:
+            is_written = setting.decided or setting.always or value != each.default
+        if is_written and value is not None:
             settings[name] = value
     return settings
 
 
 def options_of_settings(record: type, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that the settings of a model keep; options that are not among them have their defaults."""
+    """Return the options recorded in the settings of a model; an option that is absent had its default."""
     given = {}
     for each in fields(record):
         setting: Setting | None = each.metadata["kept"]
@@ -178,7 +179,7 @@ def options_of_settings(record: type, settings: Mapping[str, Any]) -> dict[str, 
 
 
 def checks_of(record: type) -> dict[str, Setting]:
-    """Return the settings that keep options of a record, each with its test, by their names."""
+    """Return the settings that the options of a record have in a model, by name, each with its test."""
     return {name: setting._replace(**_test(each, setting)) for name, (each, setting) in _kept(record).items()}
 
 
@@ -198,7 +199,7 @@ def is_number(value: Any) -> bool:
 
 
 def is_count(value: Any) -> bool:
-    """Whether a value is an int from 0 that fits 64 bits."""
+    """Whether a value is an int of at least 0 that fits 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
@@ -232,21 +233,21 @@ def given_flags(*records: Any, leaving_out: str = "") -> list[str]:
     ]
 
 
-def names_of(registry: Registry, *first: str) -> Callable[[], tuple[str, ...]]:
+def choices_from(registry: Registry, *first: str) -> Callable[[], tuple[str, ...]]:
     """Return a function that lists the names `first` and all names of a registry."""
     return lambda: (*first, *registry)
 
 
 def check_choices(record: Any) -> None:
-    """Raise `UsageError` if a field of a record that has choices holds another value; None is no value."""
+    """Raise `UsageError` if a field with choices holds any other value than a choice or None."""
     for each in fields(record):
         flag: Flag = each.metadata["flag"]
         value = getattr(record, each.name)
         if flag.choices is not None and value is not None:
-            require(value, flag.choices, flag.names[0])
+            require_choice(value, flag.choices, flag.names[0])
 
 
-def require(choice: str, allowed: Callable[[], tuple[str, ...]], flag: str) -> None:
+def require_choice(choice: str, allowed: Callable[[], tuple[str, ...]], flag: str) -> None:
     """Raise `UsageError` unless `choice` is one of `allowed()`."""
     if choice not in allowed():
         near = nearest(choice, allowed())
@@ -254,7 +255,7 @@ def require(choice: str, allowed: Callable[[], tuple[str, ...]], flag: str) -> N
         raise UsageError(f"{flag} {show(choice)} is none of {', '.join(allowed())}", hint)
 
 
-def numbered(record: object, name: str, flag: str, *, above: float = -math.inf) -> None:
+def convert_to_float(record: object, name: str, flag: str, *, above: float = -math.inf) -> None:
     """Convert a field of a frozen record to float in place; None stays.
 
     Raises `UsageError` unless the value is a finite number above `above`.
@@ -272,7 +273,7 @@ def numbered(record: object, name: str, flag: str, *, above: float = -math.inf) 
     object.__setattr__(record, name, number)
 
 
-def counted(record: object, name: str, flag: str) -> None:
+def convert_to_int(record: object, name: str, flag: str) -> None:
     """Convert a field of a frozen record to int in place; None stays.
 
     Raises `UsageError` unless the value is a whole number from 1.
@@ -285,8 +286,8 @@ def counted(record: object, name: str, flag: str) -> None:
     object.__setattr__(record, name, int(value))
 
 
-def only_with(flag: str, value: object, allowed: bool, what: str) -> None:
-    """Refuse a flag that was given where it has no effect; `what` names the option that it belongs to."""
+def refuse_without(flag: str, value: object, allowed: bool, what: str) -> None:
+    """Raise `UsageError` if a flag was given but is not `allowed`; without option `what` it has no effect."""
     if value not in (None, ()) and not allowed:
         raise UsageError(f"{flag} would change nothing here", f"it belongs to {what}")
 

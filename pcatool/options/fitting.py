@@ -15,11 +15,11 @@ from pcatool.options.fields import (
     MODEL,
     Setting,
     check_choices,
+    choices_from,
+    convert_to_float,
     is_count,
     is_number,
     is_text,
-    names_of,
-    numbered,
     option,
     word_of,
 )
@@ -31,7 +31,7 @@ from pcatool.resources import parse_size
 __all__ = [
     "ADDITIVE_SOLVERS",
     "MAX_UPDATABLE_COLUMNS",
-    "MISSING",
+    "MISSING_POLICIES",
     "WEIGHTS_KINDS",
     "WHITENINGS",
     "FitOptions",
@@ -45,21 +45,21 @@ __all__ = [
 # Values of --whiten.
 WHITENINGS = ("none", "pca", "zca")
 
-# Values of --weights-kind: a weight is how often a row occurs, or how reliable it is.
+# Values of --weights-kind: a weight counts how often a row occurs, or says how reliable the row is.
 WEIGHTS_KINDS = ("frequency", "reliability")
 
 # Largest number of columns for which the sums over rows are kept by default: they take 8 MB.
 MAX_UPDATABLE_COLUMNS = 1024
 
 # Values of --missing in a fit.
-MISSING = ("error", "drop", "mean", "em")
+MISSING_POLICIES = ("error", "drop", "mean", "em")
 
 
 def parse_components(text: str | int | float) -> int | float | str:
     """Return `-k` of a fit: an int from 1, a share strictly between 0 and 1, or a rule such as `mle` or `ratio:0.1`.
 
-    Whole numbers are plain digits: `1e3`, `+5` or `2.0` is more often a typing error than intended. Raises `UsageError`
-    for any other text.
+    Whole numbers are plain digits, because `1e3`, `+5` or `2.0` is usually a typing error. Raises `UsageError` for any
+    other text.
     """
     if isinstance(text, float) and 0 < text < 1:
         return float(text)
@@ -117,8 +117,8 @@ def _check_threshold(rule: str, text: str) -> None:
 # Solvers whose results for blocks add up.
 ADDITIVE_SOLVERS = ("covariance", "tsqr")
 
-HERE = "--engine threads does it on one machine"
-STAND_IN = "what stands in for missing cells depends on all rows"
+USE_THREADS = "--engine threads does it on one machine"
+MEANS_NEED_ALL_ROWS = "what stands in for missing cells depends on all rows"
 
 
 class SumSettings(NamedTuple):
@@ -136,73 +136,73 @@ class SumSettings(NamedTuple):
 class Obstacle(NamedTuple):
     """A setting that keeps rows from being added up."""
 
-    given: bool
-    against_sums: str | None  # reason why a model keeps no sums over rows; None: it may keep some
-    against_parts: str | None  # reason why a fit cannot be spread over parts of the rows; None: it can
-    remedy: str = ""  # for `against_parts`
+    is_set: bool
+    why_no_sums: str | None  # why a model keeps no sums over rows; None: it may keep them
+    why_no_parts: str | None  # why a fit cannot be spread over parts of the rows; None: it can
+    remedy: str = ""  # for `why_no_parts`
 
 
-def obstacles(of: SumSettings) -> tuple[Obstacle, ...]:
-    """Return the table of all obstacles; the first that is given counts."""
+def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
+    """Return the table of all obstacles; the first that is set counts."""
     return (
         Obstacle(
-            of.triples,
+            settings.triples,
             "single cells were fitted, not whole rows",
             "--triples cannot be spread over parts: any line may add to any row",
-            HERE,
+            USE_THREADS,
         ),
         Obstacle(
-            of.method == "kernel" or of.kernel,
+            settings.method == "kernel" or settings.kernel,
             "kernel PCA keeps rows, not sums over them"
-            if of.method == "kernel"
+            if settings.method == "kernel"
             else "with --kernel the labels are compared with all rows at once",
-            f"--method {of.method} with a kernel cannot be spread over parts: it compares all rows",
-            HERE,
+            f"--method {settings.method} with a kernel cannot be spread over parts: it compares all rows",
+            USE_THREADS,
         ),
         Obstacle(
-            of.label_kernel == "rbf",
+            settings.label_kernel == "rbf",
             "the label kernel rbf compares all rows with all",
             "--label-kernel rbf cannot be spread over parts: every label is compared with every other",
             "--label-kernel delta or linear adds up",
         ),
         Obstacle(
-            of.missing == "em",
-            STAND_IN,
+            settings.missing == "em",
+            MEANS_NEED_ALL_ROWS,
             "--missing em cannot be spread over parts: it passes over the rows again and again",
-            f"--missing mean or drop takes one pass; {HERE}",
+            f"--missing mean or drop takes one pass; {USE_THREADS}",
         ),
-        Obstacle(of.missing == "mean", STAND_IN, None),
-        Obstacle(of.solver == "randomized", "solver randomized forms no sums that add up", None),
+        Obstacle(settings.missing == "mean", MEANS_NEED_ALL_ROWS, None),
+        Obstacle(settings.solver == "randomized", "solver randomized forms no sums that add up", None),
         Obstacle(
-            of.solver not in ("auto", *ADDITIVE_SOLVERS),
+            settings.solver not in ("auto", *ADDITIVE_SOLVERS),
             None,
-            f"--solver {of.solver} cannot be spread over parts: it needs all rows in one place",
+            f"--solver {settings.solver} cannot be spread over parts: it needs all rows in one place",
             "--solver covariance or tsqr adds up what parts of the rows say",
         ),
         Obstacle(
-            of.solver == "tsqr" and of.missing == "mean",
+            settings.solver == "tsqr" and settings.missing == "mean",
             None,
             "--solver tsqr with --missing mean cannot be spread over parts: it needs the means first",
             "--solver covariance takes one pass",
         ),
         Obstacle(
-            bool(of.rule),
+            bool(settings.rule),
             None,
-            f"-k {of.rule} cannot be spread over parts: it needs the rows themselves",
-            f"another rule goes by the eigenvalues; {HERE}",
+            f"-k {settings.rule} cannot be spread over parts: it needs the rows themselves",
+            f"another rule goes by the eigenvalues; {USE_THREADS}",
         ),
     )
 
 
-def why_no_sums(of: SumSettings) -> str | None:
-    """Return why a fit with these settings has no sums over rows that could be added up later; None if it has."""
-    return next((found.against_sums for found in obstacles(of) if found.given and found.against_sums), None)
+def why_no_sums(settings: SumSettings) -> str | None:
+    """Return why a model with these settings keeps no sums over rows; None if it may keep them."""
+    return next((found.why_no_sums for found in obstacles(settings) if found.is_set and found.why_no_sums), None)
 
 
-def why_not_in_parts(of: SumSettings) -> tuple[str, str] | None:
+def why_not_in_parts(settings: SumSettings) -> tuple[str, str] | None:
     """Return why the rows of a fit cannot be added up in parts, and a remedy; None if they can."""
-    found = next((found for found in obstacles(of) if found.given and found.against_parts), None)
-    return None if found is None else (str(found.against_parts), found.remedy)
+    found = next((found for found in obstacles(settings) if found.is_set and found.why_no_parts), None)
+    return None if found is None else (str(found.why_no_parts), found.remedy)
 
 
 # --- the records ---
@@ -221,7 +221,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         help="How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: "
         + ", ".join(name for name in RULES if name != "all")
         + ". A report of a model shows its first K.",
-        wanted=word_of(*RULES),
+        completion=word_of(*RULES),
         kept=Setting(
             is_components,
             "neither a number of components, nor a share, nor a rule",
@@ -256,18 +256,18 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         group="model",
         metavar="0|1",
         help="Divide by n (0) or by n - 1 (1, as scikit-learn and R do).",
-        wanted=word_of("0", "1"),
+        completion=word_of("0", "1"),
         kept=Setting(lambda value: is_count(value) and value < 2, "neither 0 nor 1", always=True),
     )
     method: str = option(
-        "pca", "--method", group="model", help="What to fit.", choices=names_of(METHODS), kept=Setting(always=True)
+        "pca", "--method", group="model", help="What to fit.", choices=choices_from(METHODS), kept=Setting(always=True)
     )
     solver: str = option(
         "auto",
         "--solver",
         group="model",
         help="How the eigenvalues are computed; -v says which was taken and why.",
-        choices=names_of(SOLVERS, "auto"),
+        choices=choices_from(SOLVERS, "auto"),
     )
     whiten: str = option(
         "none",
@@ -294,7 +294,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         group="model",
         help="Rows with missing cells: an error; dropped; the column's mean stands in; or the components are fitted "
         "to the cells that are there (probabilistic PCA by EM).",
-        choices=lambda: MISSING,
+        choices=lambda: MISSING_POLICIES,
         kept=Setting(always=True),
     )
     weights: str | None = option(
@@ -345,7 +345,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         metavar="OLD",
         help="Give components the signs that they have in this older model, and nearly equal ones its order, so that "
         "nightly fits can be compared.",
-        wanted=MODEL,
+        completion=MODEL,
         takes="Model | str | PathLike[str] | None",
     )
 
@@ -359,7 +359,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
             raise UsageError(f"--seed {self.seed} is below 0", "give a whole number from 0")
         if self.ddof not in (0, 1):
             raise UsageError(f"--ddof {self.ddof} is neither 0 nor 1", "0 divides by n, 1 by n - 1")
-        numbered(self, "epsilon", "--epsilon")
+        convert_to_float(self, "epsilon", "--epsilon")
         if self.epsilon is not None and self.epsilon < 0:
             raise UsageError(f"--epsilon {self.epsilon:g} is below 0", "give 0 or more")
         if self.epsilon is not None and self.whiten == "none":
@@ -389,7 +389,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
     def policy(self) -> str:
         """Handling of missing cells.
 
-        Triples always leave cells missing, unless absent cells are zeros: the default is then EM, not an error.
+        For triples the default is EM, because they always leave cells missing, unless absent cells are zeros.
         """
         by_em = self.triples and self.absent != "zero" and self.missing == "error"
         return "em" if by_em else self.missing
@@ -401,7 +401,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
 
     @property
     def why_not_updatable(self) -> str | None:
-        """Reason why rows cannot be added to this fit by its sums over rows; None if they can."""
+        """Why this fit cannot keep the sums over rows to which later rows are added; None if it can."""
         return why_no_sums(self.sum_settings())
 
     def sum_settings(self, rule: str | None = None) -> SumSettings:
@@ -410,13 +410,13 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         return SumSettings(self.method, kernel, self.label_kernel, triples, self.missing, self.solver, rule)
 
     def keeps(self, numbers: int) -> bool:
-        """Whether the model keeps sums over rows that consist of so many numbers."""
+        """Whether the model keeps its sums over rows, which consist of this many numbers."""
         if self.updatable is None:
             return self.why_not_updatable is None and numbers <= MAX_UPDATABLE_COLUMNS**2
         return self.updatable
 
     def _check_method(self) -> None:
-        """Refuse options that only linear PCA has, and a solver where the method has its own."""
+        """Refuse options that the method does not have."""
         if self.missing == "em" and self.solver != "auto":
             raise UsageError("--solver does not go with --missing em", "leave out --solver")
         if self.method == "pca":
@@ -444,7 +444,7 @@ class ScoreOptions:
         metavar="OUT",
         help="Write the scores of the same rows here, too, as transform would; a pipe is read once, through a "
         "temporary file. - is standard output.",
-        wanted=ANY_FILE,
+        completion=ANY_FILE,
     )
     keep: tuple[str, ...] = option(
         (),

@@ -8,13 +8,13 @@ from pcatool.errors import UsageError
 from pcatool.options.fields import (
     Setting,
     are_names,
-    counted,
+    convert_to_float,
+    convert_to_int,
     is_count,
     is_number,
     is_object,
-    numbered,
-    only_with,
     option,
+    refuse_without,
     word_of,
 )
 from pcatool.registry import KERNELS
@@ -22,14 +22,14 @@ from pcatool.registry import KERNELS
 __all__ = ["KernelOptions", "LabelOptions"]
 
 # Kernels made from the graph of neighbours.
-GRAPHS = ("isomap", "lle", "laplacian-eigenmap")
+GRAPH_KERNELS = ("isomap", "lle", "laplacian-eigenmap")
 
-# Parameter -> kernels that use it. With another kernel it would be ignored silently, so it is refused.
-USED = {
+# Parameter -> kernels that use it. With any other kernel the parameter is refused, because it would have no effect.
+KERNELS_USING = {
     "gamma": ("rbf", "polynomial", "sigmoid", "laplacian"),
     "degree": ("polynomial",),
     "coef0": ("polynomial", "sigmoid"),
-    "neighbours": GRAPHS,
+    "neighbours": GRAPH_KERNELS,
 }
 
 
@@ -44,7 +44,7 @@ class KernelOptions:
         metavar="NAME",
         help="How alike two rows are: " + ", ".join(KERNELS) + ".",
         shown_default="rbf with --method kernel",
-        wanted=word_of(*KERNELS),
+        completion=word_of(*KERNELS),
         kept=Setting(  # `KernelModel` checks the numbers
             is_object, "not a kernel with its numbers", key="name", methods=("kernel", "supervised"), decided=True
         ),
@@ -99,25 +99,25 @@ class KernelOptions:
     )
 
     def check_kernel(self, method: str) -> None:
-        """Check the options that can be checked without data, and set the default kernel."""
+        """Check the options as far as possible without data, and set the default kernel."""
         with_kernel = method in ("kernel", "supervised")
-        only_with("--kernel", self.kernel, with_kernel, "--method kernel or supervised")
+        refuse_without("--kernel", self.kernel, with_kernel, "--method kernel or supervised")
         if self.kernel is None and method == "kernel":
             object.__setattr__(self, "kernel", "rbf")
         if self.kernel is not None:
             KERNELS[self.kernel]
-        for name, kernels in USED.items():
-            only_with(f"--{name}", getattr(self, name), self.kernel in kernels, f"--kernel {', '.join(kernels)}")
-        only_with("--landmarks", self.landmarks, method == "kernel", "--method kernel")
-        if self.landmarks is not None and self.kernel in ("precomputed", *GRAPHS):
+        for name, kernels in KERNELS_USING.items():
+            refuse_without(f"--{name}", getattr(self, name), self.kernel in kernels, f"--kernel {', '.join(kernels)}")
+        refuse_without("--landmarks", self.landmarks, method == "kernel", "--method kernel")
+        if self.landmarks is not None and self.kernel in ("precomputed", *GRAPH_KERNELS):
             raise UsageError(f"--landmarks does not go with --kernel {self.kernel}", "it needs every row")
-        if method == "supervised" and self.kernel in GRAPHS:
+        if method == "supervised" and self.kernel in GRAPH_KERNELS:
             raise UsageError(f"--kernel {self.kernel} has no supervised form", "use rbf, linear or another of rows")
-        numbered(self, "gamma", "--gamma", above=0)
-        numbered(self, "degree", "--degree", above=0)
-        numbered(self, "coef0", "--coef0")
-        counted(self, "neighbours", "--neighbours")
-        counted(self, "landmarks", "--landmarks")
+        convert_to_float(self, "gamma", "--gamma", above=0)
+        convert_to_float(self, "degree", "--degree", above=0)
+        convert_to_float(self, "coef0", "--coef0")
+        convert_to_int(self, "neighbours", "--neighbours")
+        convert_to_int(self, "landmarks", "--landmarks")
 
 
 LABEL_KERNELS = ("delta", "linear", "rbf")
@@ -167,13 +167,13 @@ class LabelOptions:
     )
 
     def check_labels(self, method: str) -> None:
-        """Refuse label options that do not fit the method, or are not valid."""
+        """Refuse label options that are invalid or do not go with the method."""
         supervised = method == "supervised"
         for flag, value in (
             ("--label", self.label), ("--label-kernel", self.label_kernel), ("--label-gamma", self.label_gamma)
         ):  # fmt: skip
-            only_with(flag, value, supervised, "--method supervised")
+            refuse_without(flag, value, supervised, "--method supervised")
         if supervised and not self.label:
             raise UsageError("--method supervised needs a label", "name its column with --label")
-        only_with("--label-gamma", self.label_gamma, self.label_kernel == "rbf", "--label-kernel rbf")
-        numbered(self, "label_gamma", "--label-gamma", above=0)
+        refuse_without("--label-gamma", self.label_gamma, self.label_kernel == "rbf", "--label-kernel rbf")
+        convert_to_float(self, "label_gamma", "--label-gamma", above=0)

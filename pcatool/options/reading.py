@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcatool.errors import UsageError, show
-from pcatool.options.fields import Setting, check_choices, names_of, option, word_of
+from pcatool.options.fields import Setting, check_choices, choices_from, option, word_of
 from pcatool.registry import READERS
 
-__all__ = ["ABSENT", "BLANKS", "NULLS", "SelectOptions", "TableOptions", "TriplesOptions"]
+__all__ = ["ABSENT_VALUES", "BLANKS", "NULLS", "SelectOptions", "TableOptions", "TriplesOptions"]
 
-# Spellings of a missing cell, in any letter case: those of csvkit, which users of CSV pipelines know.
+# Spellings of a missing cell, in any letter case: the list of csvkit, which users of CSV pipelines know.
 NULLS = ("", "NA", "N/A", "NaN", "null", "none", ".")
 
 # Words for field separators.
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-# Characters of numbers, beside the decimal and thousands marks.
-OF_NUMBERS = "0123456789+-eE"
-BLANKS = "blanks"  # runs of blanks separate the fields, as in aligned tables
+# Characters of numbers, except the decimal and thousands marks.
+NUMBER_CHARACTERS = "0123456789+-eE"
+BLANKS = "blanks"  # value of --delimiter: fields are separated by runs of blanks, as in aligned tables
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class TableOptions:
         "--input-format",
         group="input",
         help="Insist on a format instead of looking at the content.",
-        choices=names_of(READERS),
+        choices=choices_from(READERS),
     )
     delimiter: str | None = option(
         None,
@@ -41,7 +41,7 @@ class TableOptions:
         metavar="CHAR",
         help="Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks).",
         shown_default="tab for .tsv, else comma",
-        wanted=word_of(*(name for name in DELIMITERS if name.isalpha()), BLANKS),
+        completion=word_of(*(name for name in DELIMITERS if name.isalpha()), BLANKS),
     )
     header: bool | None = option(
         None,
@@ -71,13 +71,13 @@ class TableOptions:
         group="input",
         metavar="NAME",
         help="Character encoding of text.",
-        wanted=word_of("utf-8", "latin-1", "cp1252", "utf-16"),
+        completion=word_of("utf-8", "latin-1", "cp1252", "utf-16"),
     )
     comment: str | None = option(
         None, "--comment", group="input", metavar="CHAR", help="Ignore what follows this character on a line."
     )
     decimal: str = option(
-        ".", "--decimal", group="input", metavar="CHAR", help="Decimal mark.", wanted=word_of(".", ",")
+        ".", "--decimal", group="input", metavar="CHAR", help="Decimal mark.", completion=word_of(".", ",")
     )
     thousands: str | None = option(
         None, "--thousands", group="input", metavar="CHAR", help="Thousands mark inside numbers."
@@ -103,10 +103,10 @@ class TableOptions:
         check_choices(self)
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", DELIMITERS.get(self.delimiter, self.delimiter))
-            self._one_character("-d", self.delimiter, also=(BLANKS,))
-        self._one_character("--comment", self.comment)
-        self._one_character("--decimal", self.decimal)
-        self._one_character("--thousands", self.thousands)
+            self._check_character("-d", self.delimiter, also=(BLANKS,))
+        self._check_character("--comment", self.comment)
+        self._check_character("--decimal", self.decimal)
+        self._check_character("--thousands", self.thousands)
         if self.decimal not in (".", ","):
             raise UsageError(f"--decimal {show(self.decimal)} is not a decimal mark", "give '.' or ','")
         if self.decimal == self.thousands:
@@ -114,9 +114,9 @@ class TableOptions:
             remedy = f"say --decimal '{other}', too, if the thousands mark is {show(self.thousands)}"
             raise UsageError(f"--decimal and --thousands are both {show(self.decimal)}", remedy)
         for flag, mark in (("-d", self.delimiter), ("--comment", self.comment), ("--thousands", self.thousands)):
-            if mark is not None and mark in OF_NUMBERS:
+            if mark is not None and mark in NUMBER_CHARACTERS:
                 raise UsageError(f"{flag} {show(mark)} would take numbers apart", "give a mark that no number has")
-        if set(self.strip) & set(OF_NUMBERS + self.decimal):
+        if set(self.strip) & set(NUMBER_CHARACTERS + self.decimal):
             raise UsageError(
                 f"--strip {show(self.strip)} would take numbers apart", "leave out digits, signs and marks"
             )
@@ -129,7 +129,7 @@ class TableOptions:
             raise UsageError(f"no encoding called {show(self.encoding)}", "try latin-1, cp1252 or utf-16") from None
 
     def _check_comment(self) -> None:
-        """Refuse a comment mark that is a mark of the table, a blank or a letter: it would cut off parts of rows."""
+        """Refuse a comment mark that is another mark of the table, a blank or a letter: rows would be cut off."""
         marks = (("--delimiter", self.delimiter), ("--decimal", self.decimal), ("--thousands", self.thousands))
         for flag, mark in (*marks, *(("--strip", mark) for mark in self.strip)):
             if self.comment is not None and self.comment == mark:
@@ -141,7 +141,7 @@ class TableOptions:
             raise UsageError(f"--comment {show(self.comment)} would take words apart", remedy)
 
     def check_separator(self, separator: str) -> None:
-        """Refuse a comment mark equal to the field separator, which may follow from the format of the table."""
+        """Refuse a comment mark equal to the field separator; the format of the table may decide the separator."""
         if self.comment == separator:
             raise UsageError(
                 f"--comment {show(self.comment)} separates the fields",
@@ -149,7 +149,7 @@ class TableOptions:
             )
 
     @staticmethod
-    def _one_character(flag: str, value: str | None, also: tuple[str, ...] = ()) -> None:
+    def _check_character(flag: str, value: str | None, also: tuple[str, ...] = ()) -> None:
         """Raise `UsageError` unless a value is None, one of `also`, or one usable ASCII character."""
         if value is None or value in also:
             return
@@ -177,7 +177,7 @@ class SelectOptions:
 
 
 # Values of --absent.
-ABSENT = ("missing", "zero")
+ABSENT_VALUES = ("missing", "zero")
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class TriplesOptions:
         "--absent",
         group="input",
         help="With --triples: cells that no line gives are missing, or zero (counts, words of documents).",
-        choices=lambda: ABSENT,
+        choices=lambda: ABSENT_VALUES,
         shown_default="missing, or as the model was fitted",
         kept=Setting(methods=("pca",), decided=True),
     )

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
-from pcatool.options.fields import check_choices, names_of, option
+from pcatool.options.fields import check_choices, choices_from, option
 from pcatool.registry import ENGINES
 
 __all__ = ["FORMS", "EngineOptions", "GeneralOptions", "ReportOptions", "ThreadOptions"]
@@ -15,7 +15,7 @@ __all__ = ["FORMS", "EngineOptions", "GeneralOptions", "ReportOptions", "ThreadO
 FORMS = ("table", "csv", "json", "markdown")
 
 # More threads than any machine has cores; a larger number is a typing error.
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 
 
 def parse_share(text: str | float, flag: str) -> float:
@@ -72,16 +72,16 @@ class ThreadOptions:
         if self.threads is None:
             return
         word = str(self.threads)
-        if not re.fullmatch(r"[0-9]{1,4}", word, re.ASCII) or not 1 <= int(word) <= MOST_THREADS:
+        if not re.fullmatch(r"[0-9]{1,4}", word, re.ASCII) or not 1 <= int(word) <= MAX_THREADS:
             raise UsageError(
-                f"--threads {show(word)} is not a number of threads", f"give a whole number from 1 to {MOST_THREADS}"
+                f"--threads {show(word)} is not a number of threads", f"give a whole number from 1 to {MAX_THREADS}"
             )
         object.__setattr__(self, "threads", int(word))
 
 
 @dataclass(frozen=True)
 class EngineOptions(ThreadOptions):
-    """Options of where the work is done: on threads of this machine, or on a cluster."""
+    """Options of the engine that does the work: threads of this machine, or a cluster."""
 
     engine: str = option(
         "threads",
@@ -89,7 +89,7 @@ class EngineOptions(ThreadOptions):
         group="general",
         help="Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row "
         "groups of it.",
-        choices=names_of(ENGINES),
+        choices=choices_from(ENGINES),
     )
     scheduler: str | None = option(
         None,
@@ -115,7 +115,7 @@ class EngineOptions(ThreadOptions):
 
 @dataclass(frozen=True)
 class GeneralOptions:
-    """Options of what a command reports about its run."""
+    """Options of the messages of a run."""
 
     quiet: bool = option(False, "-q", "--quiet", group="general", help="No notes, no warnings; errors still appear.")
     verbose: bool = option(False, "-v", "--verbose", group="general", help="Say what was done, off a terminal too.")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
-from pcatool.options.fields import check_choices, option, option_like, require, some_of
+from pcatool.options.fields import check_choices, option, option_like, require_choice, some_of
 from pcatool.options.running import FORMS
 
 __all__ = [
@@ -30,7 +30,7 @@ def parse_values(text: str | Sequence[str]) -> tuple[str, ...]:
     """Return the names in `--values`, each once, in the order given."""
     names = tuple(dict.fromkeys(text.split(",") if isinstance(text, str) else text))
     for name in names:
-        require(name, lambda: tuple(VALUES), "--values")
+        require_choice(name, lambda: tuple(VALUES), "--values")
     if not names:
         raise UsageError("--values names nothing", f"give some of {', '.join(VALUES)}")
     return names
@@ -69,7 +69,7 @@ class ComponentsOptions:
         metavar="NAMES",
         help="What to show of each column: loadings; correlations with the scores; contributions, in per cent of the "
         "component; cos2, the share of the column's variance. Several, with commas between, stand side by side.",
-        wanted=some_of(*VALUES),
+        completion=some_of(*VALUES),
     )
     first: int | None = option(
         None,
@@ -107,11 +107,11 @@ class ComponentsOptions:
 
 
 # Bounds of --size and --dpi. Smaller pictures have no room for their labels; larger ones are posters.
-LEAST_INCHES, MOST_INCHES = 2.0, 100.0
-LEAST_DPI, MOST_DPI = 20.0, 2400.0
+MIN_INCHES, MAX_INCHES = 2.0, 100.0
+MIN_DPI, MAX_DPI = 20.0, 2400.0
 
 # A number of inches, or of pixels per inch.
-NUMBER = r"[0-9]{1,4}(?:\.[0-9]{1,4})?"
+NUMBER_PATTERN = r"[0-9]{1,4}(?:\.[0-9]{1,4})?"
 
 
 def parse_inches(text: str | tuple[float, float] | None) -> tuple[float, float] | None:
@@ -119,12 +119,12 @@ def parse_inches(text: str | tuple[float, float] | None) -> tuple[float, float] 
     if text is None:
         return None
     word = text if isinstance(text, str) else "x".join(map(str, text))
-    found = re.fullmatch(rf"({NUMBER})[xX×]({NUMBER})", word, re.ASCII)
+    found = re.fullmatch(rf"({NUMBER_PATTERN})[xX×]({NUMBER_PATTERN})", word, re.ASCII)
     size = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
-    if not LEAST_INCHES <= min(size) <= max(size) <= MOST_INCHES:
+    if not MIN_INCHES <= min(size) <= max(size) <= MAX_INCHES:
         raise UsageError(
             f"--size {show(word)} is not a size",
-            f"give width x height in inches, such as 8x6, each from {LEAST_INCHES:g} to {MOST_INCHES:g}",
+            f"give width x height in inches, such as 8x6, each from {MIN_INCHES:g} to {MAX_INCHES:g}",
         )
     return size
 
@@ -134,11 +134,11 @@ def parse_dpi(text: str | float | None) -> float | None:
     if text is None:
         return None
     word = str(text)
-    dpi = float(word) if re.fullmatch(NUMBER, word, re.ASCII) else 0.0
-    if not LEAST_DPI <= dpi <= MOST_DPI:
+    dpi = float(word) if re.fullmatch(NUMBER_PATTERN, word, re.ASCII) else 0.0
+    if not MIN_DPI <= dpi <= MAX_DPI:
         raise UsageError(
             f"--dpi {show(word)} is not a number of pixels per inch",
-            f"give a number from {LEAST_DPI:g} to {MOST_DPI:g}",
+            f"give a number from {MIN_DPI:g} to {MAX_DPI:g}",
         )
     return dpi
 
@@ -235,7 +235,7 @@ class PlotOptions:
         check_choices(self)
 
 
-def parse_both(text: str | int | Sequence[int] | None) -> tuple[int, int] | None:
+def parse_two_axes(text: str | int | Sequence[int] | None) -> tuple[int, int] | None:
     """Return the two components in `--axes`, from text such as 1,2."""
     axes = parse_axes(text)
     if axes is None:
@@ -279,7 +279,7 @@ class PageOptions:
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axes", parse_both(self.axes))
+        object.__setattr__(self, "axes", parse_two_axes(self.axes))
         object.__setattr__(self, "image", parse_image(self.image))
         object.__setattr__(self, "first", parse_first(self.first))
 

@@ -15,15 +15,15 @@ from documents import ROOT, TOPICS
 from pcatool import errors
 from pcatool.cli.app import program
 from pcatool.cli.completion.generator import FILES, script
-from pcatool.cli.manual.page import EXIT_STATUS, PAGES, write_all, written
-from pcatool.cli.manual.roff import escaped, of_markdown, prose
+from pcatool.cli.manual.page import EXIT_STATUS, PAGES, pages, write_all
+from pcatool.cli.manual.roff import escaped, markdown_to_roff, prose
 from pcatool.cli.topics import LINK
 from programs import need
 
 REFRESH = "python -m pcatool.cli.manual"
 TREE = program()
 NAMES = list(TREE.commands)
-WRITTEN = dict(written())
+WRITTEN = dict(pages())
 SCRIPT = {shell: script(shell) for shell in FILES}
 
 # Where the part of a script begins that is about a subcommand.
@@ -174,7 +174,7 @@ MARKDOWN = {
 @pytest.mark.parametrize("text", MARKDOWN)
 def test_markdown_as_roff(text: str) -> None:
     before = [] if text.startswith("#") else ["## X", ""]
-    lines = list(of_markdown("\n".join([*before, "first", "", text])))
+    lines = list(markdown_to_roff("\n".join([*before, "first", "", text])))
     assert lines[-len(MARKDOWN[text]) :] == MARKDOWN[text]
 
 
@@ -185,7 +185,7 @@ def test_markdown_as_roff(text: str) -> None:
 )  # fmt: skip
 def test_other_markdown_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no roff for this Markdown"):
-        list(of_markdown(f"first\n\n{text}\n"))
+        list(markdown_to_roff(f"first\n\n{text}\n"))
 
 
 def test_pages_name_each_other() -> None:

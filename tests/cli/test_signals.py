@@ -127,7 +127,7 @@ def test_at_every_moment_a_clean_up_is_done_once_and_the_signal_told_afterwards(
 
 HANGS = """
 import os, signal, threading, time
-from pcatool.cli.signals import leave, stoppable
+from pcatool.cli.signals import exit_now, stoppable
 from pcatool.stores.interruptible_calls import uninterrupted
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 began = time.monotonic()
@@ -136,7 +136,7 @@ try:
         uninterrupted(lambda: time.sleep(60), 0.2)
 except SystemExit as stopped:
     print(0.5 <= time.monotonic() - began < 30)
-    leave(stopped.code)
+    exit_now(stopped.code)
 """
 
 
@@ -200,7 +200,7 @@ def test_a_signal_that_python_ignores_in_a_callback_comes_again_soon() -> None:
 
 AFTER = """
 import os, signal, time
-from pcatool.cli.signals import leave, stoppable
+from pcatool.cli.signals import exit_now, stoppable
 with stoppable():
     pass
 os.kill(os.getpid(), signal.SIGTERM)

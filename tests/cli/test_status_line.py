@@ -25,7 +25,7 @@ from rich.console import Console
 import pcatool
 from pcatool.arrays import run_serially
 from pcatool.cli import reporter, status_line
-from pcatool.cli.status_line import State, StatusLine, bar_line, clock, fitted
+from pcatool.cli.status_line import State, StatusLine, bar_line, clock, cut_to_width
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.pipeline.combine import models_of
 from pcatool.progress import Reporter, report_to
@@ -193,9 +193,9 @@ def test_the_line_fits_any_window(state: State) -> None:
 
 
 def test_names_keep_their_end() -> None:
-    assert fitted("data/part-017.csv", 12) == "~art-017.csv"
-    assert fitted("データ.csv", 8) == "~タ.csv"
-    assert fitted("a.csv", 5) == "a.csv"
+    assert cut_to_width("data/part-017.csv", 12) == "~art-017.csv"
+    assert cut_to_width("データ.csv", 8) == "~タ.csv"
+    assert cut_to_width("a.csv", 5) == "a.csv"
     assert display_width("e\u0301") == 1
     assert "\x1b" not in bar_line(FULL._replace(name="\x1b[2J"), PLAIN, 150)
     assert clock(59.9) == "0:59"

@@ -23,7 +23,7 @@ CODE = re.compile(r"^```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def shown(topic: str, width: int, *, color: bool = False, unicode: bool = True) -> str:
-    return topics.shown(topic, Screen(True, width, color, unicode))
+    return topics.rendered(topic, Screen(True, width, color, unicode))
 
 
 def letters_of(text: str) -> Counter[str]:
@@ -129,7 +129,7 @@ def test_without_styles_headings_and_code_keep_their_marks() -> None:
 
 
 def test_a_terminal_without_unicode_gets_markdown() -> None:
-    assert shown("tables", 80, unicode=False) == topics.shown("tables", Screen(False, 80, False, True))
+    assert shown("tables", 80, unicode=False) == topics.rendered("tables", Screen(False, 80, False, True))
 
 
 # --- on a terminal ---

@@ -272,7 +272,7 @@ def test_a_part_that_costs_every_worker_its_life(own: Path) -> None:
 PROGRAM = """
 import sys
 from pathlib import Path
-from pcatool.cli.signals import leave, stoppable
+from pcatool.cli.signals import exit_now, stoppable
 from pcatool.engines.dask import Dask
 from engines.dask_work import Noted, Sums, pair
 try:
@@ -280,7 +280,7 @@ try:
         print("begun", flush=True)
         engine.reduce(range(1000), Sums(Noted(Path(sys.argv[1])), pair))
 except SystemExit as stopped:
-    leave(stopped.code)
+    exit_now(stopped.code)
 """
 
 

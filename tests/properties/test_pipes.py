@@ -450,7 +450,9 @@ def test_a_signal_while_it_starts_shows_no_traceback(
 
 
 def test_an_interrupt_before_ours_answer_shows_no_traceback(plain_environment: dict[str, str]) -> None:
-    code = "import os, signal, pcatool.cli.signals as p; p.tune = lambda: os.kill(os.getpid(), signal.SIGINT); "
+    code = (
+        "import os, signal, pcatool.cli.signals as p; p.set_environment = lambda: os.kill(os.getpid(), signal.SIGINT); "
+    )
     command = [sys.executable, "-c", code + "from pcatool.cli import main; main()"]
     done = subprocess.run(command, env=plain_environment, capture_output=True, timeout=SECONDS)
     assert done.returncode == -signal.SIGINT

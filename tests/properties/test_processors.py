@@ -18,8 +18,8 @@ TESTS = Path(__file__).resolve().parents[1]
 # Of the program itself, which runs before anything else loads numpy.
 OBEYED = """
 import json, sys
-from pcatool.cli.signals import tune
-tune()
+from pcatool.cli.signals import set_environment
+set_environment()
 from pcatool.cli.app import run
 assert run(["fit", sys.argv[1], "-q", "-k", "2", "-o", sys.argv[2]]) == 0
 from programs import computed_for

@@ -209,10 +209,10 @@ def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "tune_allocator", lambda: None)
     for name, ours in (("OPENBLAS_NUM_THREADS", "1"), ("ARROW_DEFAULT_MEMORY_POOL", "system")):
         monkeypatch.setenv(name, "theirs")
-        process.tune()
+        process.set_environment()
         assert os.environ[name] == "theirs"
         monkeypatch.delenv(name)
-        process.tune()
+        process.set_environment()
         assert os.environ[name] == ours
 
 
@@ -260,10 +260,10 @@ def test_a_wish_to_stop_is_found_in_what_it_was_wrapped_in() -> None:
 
 LEAVE = """
 import sys, threading, time
-from pcatool.cli.signals import leave
+from pcatool.cli.signals import exit_now
 threading.Thread(target=time.sleep, args=(60,)).start()
 {body}
-leave(7)
+exit_now(7)
 """
 # Into a buffer that takes it all, so that nothing of it is written before the end.
 WRITES = """

@@ -35,9 +35,9 @@ MORE = """
 
 def load() -> Callable[[], None]:
     """Everything, and nothing run yet."""
-    from pcatool.cli.signals import tune
+    from pcatool.cli.signals import set_environment
 
-    tune()
+    set_environment()
     import pcatool
 
     for module in pkgutil.walk_packages(pcatool.__path__, "pcatool."):

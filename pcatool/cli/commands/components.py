@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.parameters import NoClobber, Subject, shows_usage_instead
+from pcatool.cli.parameters import NoClobber, Subject, prints_usage
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.errors import UsageError, show
 from pcatool.options import (
@@ -51,7 +51,7 @@ def run(
     ] = None,
     no_clobber: NoClobber = False,
     asked: ComponentsOptions,
-    look: PictureOptions,
+    picture: PictureOptions,
     select: SelectOptions,
     table: TableOptions,
     options: FitOptions,
@@ -69,10 +69,10 @@ def run(
       pcatool components sample_data/digits.csv -x digit -k 16 --image 8x8 \\
           -o eigen.png
     """
-    if look.given is not None and asked.image is None:
-        raise UsageError(f"{look.given} is for a picture", "say how large its images are, such as --image 28x28")
+    if picture.given is not None and asked.image is None:
+        raise UsageError(f"{picture.given} is for a picture", "say how large its images are, such as --image 28x28")
     form = _form(asked, output)
-    if shows_usage_instead(subject, NAME, USAGE):
+    if prints_usage(subject, NAME, USAGE):
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline import loadings
@@ -85,7 +85,7 @@ def run(
     to_file = output not in (None, "-")
     as_facts = general.json and asked.format is None and not to_file
     if to_file:
-        what: Callable[..., str | bytes] = partial(_picture, look=look) if asked.image else _numbers
+        what: Callable[..., str | bytes] = partial(_picture, picture=picture) if asked.image else _numbers
         make = partial(what, asked=asked, form=form)
         model = loadings.fit_and_write(job, str(output), make, no_clobber=no_clobber)
     else:
@@ -130,11 +130,11 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
     return ENDINGS[ending]
 
 
-def _picture(model: Model, *, asked: ComponentsOptions, form: str, look: PictureOptions) -> bytes:
+def _picture(model: Model, *, asked: ComponentsOptions, form: str, picture: PictureOptions) -> bytes:
     """Return a picture file with the mean and the components as images."""
     from pcatool.pipeline.loadings import components_picture
 
-    return components_picture(model, asked.image or (0, 0), form, asked.first, look)
+    return components_picture(model, asked.image or (0, 0), form, asked.first, picture)
 
 
 def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Screen | None = None) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcatool.cli.parameters import shows_usage_instead
+from pcatool.cli.parameters import prints_usage
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import MODEL, DiffOptions, GeneralOptions
 from pcatool.terminal import Screen
@@ -32,7 +32,7 @@ def run(
       pcatool diff older.npz digits.npz
       pcatool diff older.npz digits.npz --format csv > changes.csv
     """
-    if shows_usage_instead([first, second], NAME, USAGE):
+    if prints_usage([first, second], NAME, USAGE):
         return 2
     from pcatool.pipeline.describe import diff
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcatool.cli.parameters import Subject, shows_usage_instead, variance_report
+from pcatool.cli.parameters import Subject, prints_usage, variance_report
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import EngineOptions, FitOptions, GeneralOptions, ReportOptions, SelectOptions, TableOptions
 from pcatool.terminal import Screen
@@ -31,7 +31,7 @@ def run(
       cat sample_data/orders.csv | pcatool explain-variance -c items-shipping \\
           --missing drop -s --format markdown
     """
-    if shows_usage_instead(subject, NAME, USAGE):
+    if prints_usage(subject, NAME, USAGE):
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline.scree import smallest_k

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcatool.cli.parameters import Inputs, ModelOutput, NoClobber, refuse_binary, shows_usage_instead
+from pcatool.cli.parameters import Inputs, ModelOutput, NoClobber, prints_usage, refuse_binary
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.errors import UsageError
 from pcatool.options import (
@@ -58,7 +58,7 @@ def run(
       pcatool fit sample_data/digits.csv --method supervised --label digit \\
           --label-kernel delta -o labelled.npz
     """
-    if shows_usage_instead(inputs, NAME, USAGE):
+    if prints_usage(inputs, NAME, USAGE):
         return 2
     if not plan and output is None:
         *_, last = inputs or [""]

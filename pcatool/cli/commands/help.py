@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from pcatool.cli.reporter import print_result
-from pcatool.cli.topics import shown, summary, through_pager, topics
-from pcatool.options import ValueKind
+from pcatool.cli.topics import rendered, show_in_pager, summary, topics
+from pcatool.options import Completion
 from pcatool.terminal import Screen
 
 NAME = "help"
@@ -30,7 +30,7 @@ def run(
             help="What to show: a topic, or the help of a command; without it, the list of topics.",
             show_default=False,
         ),
-        ValueKind(words=lambda: (*topics(), *_commands())),
+        Completion(words=lambda: (*topics(), *_commands())),
     ] = None,
 ) -> int:
     """Show a help topic, or list the topics.
@@ -47,21 +47,21 @@ def run(
     if topic is None:
         text = _listed(screen)
     elif topic in topics():
-        text = shown(topic, screen)
+        text = rendered(topic, screen)
     else:
         from pcatool.cli.usage_errors import no_topic
 
         raise no_topic(topic, _commands())
-    if not (screen.terminal and through_pager(text)):
+    if not (screen.terminal and show_in_pager(text)):
         print_result(text)
     return 0
 
 
 def _listed(screen: Screen) -> str:
     """Return the list of topics."""
-    from pcatool.cli.help_page import page, with_headings
+    from pcatool.cli.help_page import layout, with_headings
 
-    text = page(
+    text = layout(
         f"Usage: pcatool {NAME} {USAGE}",
         "Show a help topic, or the help of a command.",
         {"Topics": [(topic, summary(topic)) for topic in topics()]},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcatool.cli.parameters import ModelPath, shows_usage_instead
+from pcatool.cli.parameters import ModelPath, prints_usage
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import GeneralOptions
 from pcatool.terminal import Screen
@@ -22,7 +22,7 @@ def run(*, model: ModelPath, general: GeneralOptions) -> int:
       pcatool inspect digits.npz --json > facts.json
       cat orders.npz | pcatool inspect - -v
     """
-    if shows_usage_instead([model], NAME, USAGE):
+    if prints_usage([model], NAME, USAGE):
         return 2
     from pcatool.pipeline.describe import inspect
     from pcatool.render.inspection import inspection_text

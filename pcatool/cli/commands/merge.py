@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcatool.cli.parameters import ModelOutput, NoClobber, produce
+from pcatool.cli.parameters import ModelOutput, NoClobber, write_model
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import MODEL, AlignOptions, GeneralOptions
 
@@ -41,7 +41,7 @@ def run(
     from pcatool.pipeline.combine import model_paths, models_of
 
     reporter, paths = ConsoleReporter(general), model_paths(models)
-    return produce(
+    return write_model(
         NAME,
         output,
         no_clobber,

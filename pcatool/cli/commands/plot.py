@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.parameters import NoClobber, shows_usage_instead
+from pcatool.cli.parameters import NoClobber, prints_usage
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import (
     ANY_FILE,
@@ -20,7 +20,7 @@ from pcatool.options import (
     TableOptions,
     word_of,
 )
-from pcatool.options.fields import require
+from pcatool.options.fields import require_choice
 from pcatool.registry import PLOTS
 from pcatool.stores.uri import shown
 from pcatool.terminal import Screen
@@ -75,7 +75,7 @@ def run(
         word_of(*FORMS),
     ] = "picture",
     plot: PlotOptions,
-    look: PictureOptions,
+    picture: PictureOptions,
     select: SelectOptions,
     table: TableOptions,
     options: FitOptions,
@@ -93,14 +93,14 @@ def run(
       pcatool plot biplot sample_data/orders.csv -c items-days_to_deliver -s \\
           --missing drop -o biplot.pdf --size 7x6
     """
-    require(form, lambda: FORMS, "--format")
+    require_choice(form, lambda: FORMS, "--format")
     from pcatool.pipeline.fit import Job
     from pcatool.pipeline.plot import draw
     from pcatool.pipeline.plot_request import PlotRequest
 
-    request = PlotRequest(kind, plot, look, output, no_clobber, form)
+    request = PlotRequest(kind, plot, picture, output, no_clobber, form)
     request.check(options)
-    if shows_usage_instead(_read(subject, request), f"{NAME} {kind}", USAGE.removeprefix("KIND ")):
+    if prints_usage(_read(subject, request), f"{NAME} {kind}", USAGE.removeprefix("KIND ")):
         return 2
     reporter = ConsoleReporter(general)
     drawn = draw(Job(subject or [], table, select, options, engine, reporter), request)

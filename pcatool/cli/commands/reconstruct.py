@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.parameters import Inputs, ModelPath, deliver, model_of, refuse_binary, shows_usage_instead
+from pcatool.cli.parameters import Inputs, ModelPath, model_of, prints_usage, refuse_binary, write_rows
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions, word_of
-from pcatool.options.fields import require
+from pcatool.options.fields import require_choice
 
 if TYPE_CHECKING:
     from pcatool.pipeline.results import Results
@@ -64,8 +64,8 @@ def run(
       pcatool reconstruct orders.npz sample_data/orders.csv --fill -o whole.csv
     """
     if source is not None:
-        require(source, lambda: ("scores", "rows"), "--from")
-    if shows_usage_instead(inputs, NAME, USAGE):
+        require_choice(source, lambda: ("scores", "rows"), "--from")
+    if prints_usage(inputs, NAME, USAGE):
         return 2
     if output.output_format == "parquet":
         refuse_binary(output.output, "Parquet")
@@ -78,6 +78,6 @@ def run(
         return applying.reconstruct(fitted, data, table, apply, engine, reporter, request)
 
     reporter = ConsoleReporter(general, rows_to=output.output or "-")
-    return deliver(
+    return write_rows(
         NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, reporter
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcatool.cli.parameters import ModelOutput, ModelPath, NoClobber, model_of, produce, shows_usage_instead
+from pcatool.cli.parameters import ModelOutput, ModelPath, NoClobber, model_of, prints_usage, write_model
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import GeneralOptions, RefitOptions
 
@@ -27,7 +27,7 @@ def run(
       pcatool refit digits.npz -k parallel -o fewer.npz
       pcatool refit digits.npz --standardize --ddof 1 -x p0-p7 -o correlations.npz
     """
-    if shows_usage_instead([model], NAME, USAGE):
+    if prints_usage([model], NAME, USAGE):
         return 2
     from pcatool.pipeline.combine import Combined, refit
 
@@ -36,4 +36,4 @@ def run(
     def make() -> Combined:
         return Combined(refit((model, fitted), options, reporter), fitted.n_samples)
 
-    return produce(NAME, output, no_clobber, (), make, reporter)
+    return write_model(NAME, output, no_clobber, (), make, reporter)

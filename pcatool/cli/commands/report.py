@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pcatool.cli.parameters import ModelPath, NoClobber, model_of, shows_usage_instead
+from pcatool.cli.parameters import ModelPath, NoClobber, model_of, prints_usage
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.errors import UsageError
 from pcatool.options import (
@@ -62,7 +62,7 @@ def run(
       pcatool report digits.npz sample_data/digits.csv --color digit --image 8x8 \\
           -o digits.html
     """
-    if shows_usage_instead([model, *(data or [])], NAME, USAGE):
+    if prints_usage([model, *(data or [])], NAME, USAGE):
         return 2
     import sys
 

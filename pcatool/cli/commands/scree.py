@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcatool.cli.parameters import NoClobber, Subject, shows_usage_instead, variance_report
+from pcatool.cli.parameters import NoClobber, Subject, prints_usage, variance_report
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.errors import UsageError, printable
 from pcatool.options import (
@@ -21,7 +21,7 @@ from pcatool.options import (
     some_of,
     word_of,
 )
-from pcatool.options.fields import require
+from pcatool.options.fields import require_choice
 from pcatool.registry import RULES
 from pcatool.stores.uri import shown
 from pcatool.terminal import Screen
@@ -78,7 +78,7 @@ def run(
             "--all-components", help="With -o: draw all components, not only the first 30.", rich_help_panel="Output"
         ),
     ] = False,
-    look: PictureOptions,
+    picture: PictureOptions,
     select: SelectOptions,
     table: TableOptions,
     options: FitOptions,
@@ -95,15 +95,15 @@ def run(
       pcatool scree digits.npz --log --rules kaiser,elbow,0.9 -o scree.svg
       pcatool scree sample_data/digits.csv -x digit --rules all
     """
-    require(form, lambda: FORMS, "--format")
+    require_choice(form, lambda: FORMS, "--format")
     if output is not None and form != "chart":
         raise UsageError("-o draws a picture, --format prints numbers", "use one of the two")
     names = _rule_names(rules)
     scales = {"--log": log, "--log-components": log_components, "--all-components": all_components}
-    for flag in (*(name for name, given in scales.items() if given), look.given):
+    for flag in (*(name for name, given in scales.items() if given), picture.given):
         if flag is not None and output is None:
             raise UsageError(f"{flag} is for a picture", "name it with -o, such as -o scree.png")
-    if shows_usage_instead(subject, NAME, USAGE):
+    if prints_usage(subject, NAME, USAGE):
         return 2
     from pcatool.pipeline import fit as fitting
     from pcatool.pipeline import scree as report
@@ -114,7 +114,7 @@ def run(
     job = fitting.Job(subject or [], table, select, options, engine, reporter)
     if output is not None:
         scree = ScreeLook(log, log_components, all_components)
-        asked = report.ScreeRequest(scree, names if rules is not None else (), options.seed, look)
+        asked = report.ScreeRequest(scree, names if rules is not None else (), options.seed, picture)
         model = report.fit_and_draw(job, output, asked, no_clobber=no_clobber)
     elif rules is not None:
         fitted = fitting.model_or_fit(job)

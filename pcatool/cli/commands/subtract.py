@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from pcatool.cli.parameters import Inputs, ModelOutput, ModelPath, NoClobber, model_of, produce, shows_usage_instead
+from pcatool.cli.parameters import Inputs, ModelOutput, ModelPath, NoClobber, model_of, prints_usage, write_model
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import MODEL_OR_DATA, EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 
@@ -35,7 +35,7 @@ def run(
       pcatool subtract twice.npz houses.npz -o once.npz -v
       pcatool subtract digits.npz sample_data/digits.csv -o digits.npz
     """
-    if shows_usage_instead(inputs, NAME, USAGE):
+    if prints_usage(inputs, NAME, USAGE):
         return 2
     from pcatool.pipeline import combine
     from pcatool.pipeline.combine import are_models, models_of, refuse_reading
@@ -49,4 +49,4 @@ def run(
             return combine.subtract_models(named, models_of(data), options.align_to, reporter)
         return combine.subtract(named, data, table, options, engine, reporter)
 
-    return produce(NAME, output, no_clobber, data, make, reporter)
+    return write_model(NAME, output, no_clobber, data, make, reporter)

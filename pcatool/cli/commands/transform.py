@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pcatool.cli.parameters import Inputs, ModelPath, deliver, model_of, refuse_binary, shows_usage_instead
+from pcatool.cli.parameters import Inputs, ModelPath, model_of, prints_usage, refuse_binary, write_rows
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import ApplyOptions, EngineOptions, GeneralOptions, OutputOptions, TableOptions
 
@@ -37,7 +37,7 @@ def run(
       pcatool transform orders.npz sample_data/orders.csv --missing keep \\
           --with-error -o scores.parquet
     """
-    if shows_usage_instead(inputs, NAME, USAGE):
+    if prints_usage(inputs, NAME, USAGE):
         return 2
     if output.output_format == "parquet":
         refuse_binary(output.output, "Parquet")
@@ -49,6 +49,6 @@ def run(
         return applying.transform(fitted, data, table, apply, engine, reporter)
 
     reporter = ConsoleReporter(general, rows_to=output.output or "-")
-    return deliver(
+    return write_rows(
         NAME, fitted.truncated(apply.components), results, inputs or [], table, output, engine, model, reporter
     )

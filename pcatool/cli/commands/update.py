@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcatool.cli.parameters import Inputs, ModelOutput, ModelPath, NoClobber, model_of, produce, shows_usage_instead
+from pcatool.cli.parameters import Inputs, ModelOutput, ModelPath, NoClobber, model_of, prints_usage, write_model
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 
@@ -30,13 +30,13 @@ def run(
       pcatool update houses.npz sample_data/houses.csv -o twice.npz -v
       cat sample_data/digits.csv | pcatool update digits.npz -o digits.npz
     """
-    if shows_usage_instead(inputs, NAME, USAGE):
+    if prints_usage(inputs, NAME, USAGE):
         return 2
     from pcatool.pipeline import combine
 
     reporter, data = ConsoleReporter(general), inputs or []
     named = (model, model_of(model, inputs))
-    return produce(
+    return write_model(
         NAME,
         output,
         no_clobber,

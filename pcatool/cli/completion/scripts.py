@@ -13,9 +13,9 @@ from pcatool.cli.completion.table import (
     Option,
     Subcommand,
     Value,
-    filled,
-    of_argument,
-    of_option,
+    argument_text,
+    fill_template,
+    option_text,
     quoted,
     spelled_in_any_case,
 )
@@ -28,9 +28,9 @@ def bash_script(table: CommandTable) -> str:
     names = " ".join(subcommand.name for subcommand in table.subcommands)
     branches = [
         bash_branch("''", table.program, [names]),
-        *(bash_branch(entry.name, entry, list(map(of_argument, entry.arguments))) for entry in table.subcommands),
+        *(bash_branch(entry.name, entry, list(map(argument_text, entry.arguments))) for entry in table.subcommands),
     ]
-    return filled(
+    return fill_template(
         "walk.bash", TABLE="\n".join(branches), TABLES=bash_pattern(TABLE_ENDINGS), PACKED=bash_pattern(PACKED_ENDINGS)
     )
 
@@ -41,14 +41,14 @@ def bash_pattern(endings: tuple[str, ...]) -> str:
 
 def bash_branch(names: str, entry: Subcommand, places: list[str]) -> str:
     """Return the `case` branch that lists options and arguments of a subcommand."""
-    lines = [f"        {names})", "            options=("]
-    lines += [f"                {quoted(of_option(option))}" for option in entry.options]
-    lines += ["            )", f"            arguments=({' '.join(map(quoted, places))})", "            ;;"]
-    return "\n".join(lines)
+    quoted_lines = [f"        {names})", "            options=("]
+    quoted_lines += [f"                {quoted(option_text(option))}" for option in entry.options]
+    quoted_lines += ["            )", f"            arguments=({' '.join(map(quoted, places))})", "            ;;"]
+    return "\n".join(quoted_lines)
 
 
 # Kinds of files -> action of zsh that offers them.
-ACTIONS = {
+FILE_ACTIONS = {
     (): " ",  # shows the metavar, and offers nothing
     ("any",): "_files",
     ("data",): "_pcatool_data",
@@ -60,10 +60,10 @@ ACTIONS = {
 def zsh_script(table: CommandTable) -> str:
     """Return the completion script of zsh."""
     commands = (f"{entry.name}:{escaped(entry.about, ':')}" for entry in table.subcommands)
-    return filled(
+    return fill_template(
         "walk.zsh",
-        COMMANDS=lines(commands, "    ", ""),
-        PROGRAM=lines(specs(table.program), "    ", " \\"),
+        COMMANDS=quoted_lines(commands, "    ", ""),
+        PROGRAM=quoted_lines(argument_specs(table.program), "    ", " \\"),
         TABLE="\n".join(map(zsh_branch, table.subcommands)),
         MODEL=f"*{MODEL_ENDING}",
         DATA=f"(#i)*({'|'.join(TABLE_ENDINGS)})(|{'|'.join(PACKED_ENDINGS)})",
@@ -72,21 +72,21 @@ def zsh_script(table: CommandTable) -> str:
 
 def zsh_branch(entry: Subcommand) -> str:
     """Return the `case` branch of a subcommand, which calls `_arguments`."""
-    body = lines(specs(entry), "        ", " \\")
+    body = quoted_lines(argument_specs(entry), "        ", " \\")
     return f"    {entry.name})\n      _arguments -s -S : \\\n{body}\n        && ret=0\n      ;;"
 
 
-def lines(items: Iterator[str], indent: str, end: str) -> str:
+def quoted_lines(items: Iterator[str], indent: str, end: str) -> str:
     """Return items as quoted words of a shell, one per line."""
     return "\n".join(f"{indent}{quoted(item)}{end}" for item in items)
 
 
-def specs(entry: Subcommand) -> Iterator[str]:
+def argument_specs(entry: Subcommand) -> Iterator[str]:
     """Yield the specs of `_arguments` for the options and arguments of a subcommand."""
     for option in entry.options:
         yield from (option_spec(option, name) for name in option.names)
     for number, argument in enumerate(entry.arguments, start=1):
-        yield f"{'*' if argument.repeatable else number}:{wanted(argument)}"
+        yield f"{'*' if argument.repeatable else number}:{value_spec(argument)}"
 
 
 def option_spec(option: Option, name: str) -> str:
@@ -96,20 +96,20 @@ def option_spec(option: Option, name: str) -> str:
     about = f"[{escaped(option.about, '[]')}]"
     if option.metavar is None:
         return f"{before}{name}{about}"
-    return f"{before}{name}{'=' if name.startswith('--') else '+'}{about}:{wanted(option)}"
+    return f"{before}{name}{'=' if name.startswith('--') else '+'}{about}:{value_spec(option)}"
 
 
-def wanted(one: Option | Argument) -> str:
+def value_spec(one: Option | Argument) -> str:
     """Return the end of a spec: the metavar, and the action that completes the value."""
-    return f"{escaped(one.metavar or '', ':')}:{action(one.value)}"
+    return f"{escaped(one.metavar or '', ':')}:{value_action(one.value)}"
 
 
-def action(value: Value) -> str:
+def value_action(value: Value) -> str:
     """Return the action of zsh that completes a value."""
     words = " ".join(value.words)
     if value.listed:
         return f" _values -s , word {words}"
-    return f"({words})" if words else ACTIONS[value.files]
+    return f"({words})" if words else FILE_ACTIONS[value.files]
 
 
 def escaped(text: str, marks: str) -> str:
@@ -120,7 +120,7 @@ def escaped(text: str, marks: str) -> str:
 def fish_script(table: CommandTable) -> str:
     """Return the completion script of fish."""
     commands = (f"            {fish_pair(entry.name, entry.about)}" for entry in table.subcommands)
-    return filled(
+    return fill_template(
         "walk.fish",
         COMMANDS=" \\\n".join(commands),
         TABLE="\n".join([fish_branch("''", table.program), *(fish_branch(one.name, one) for one in table.subcommands)]),
@@ -132,8 +132,8 @@ def fish_script(table: CommandTable) -> str:
 
 def fish_branch(names: str, entry: Subcommand) -> str:
     """Return the `case` branch that lists options and arguments of a subcommand."""
-    options = [fish_pair(of_option(option), option.about) for option in entry.options]
-    places = "".join(f" {fish_word(of_argument(argument))}" for argument in entry.arguments)
+    options = [fish_pair(option_text(option), option.about) for option in entry.options]
+    places = "".join(f" {fish_word(argument_text(argument))}" for argument in entry.arguments)
     listed = " \\\n                ".join(["set options", *options])
     return f"        case {names}\n            {listed}\n            set arguments{places}"
 
@@ -157,7 +157,7 @@ def powershell_script(table: CommandTable) -> str:
         powershell_branch("", table.program),
         *(powershell_branch(entry.name, entry) for entry in table.subcommands),
     )
-    return filled(
+    return fill_template(
         "walk.ps1",
         COMMANDS=",\n".join(commands),
         TABLE="\n".join(branches),
@@ -170,9 +170,9 @@ def powershell_script(table: CommandTable) -> str:
 def powershell_branch(name: str, entry: Subcommand) -> str:
     """Return the entry of a subcommand in the hash table of PowerShell."""
     options = ",\n".join(
-        f"                {powershell_pair(of_option(option), option.about)}" for option in entry.options
+        f"                {powershell_pair(option_text(option), option.about)}" for option in entry.options
     )
-    places = ", ".join(powershell_word(of_argument(argument)) for argument in entry.arguments)
+    places = ", ".join(powershell_word(argument_text(argument)) for argument in entry.arguments)
     return (
         f"        {powershell_word(name)} = @{{\n            Options = @(\n{options}\n            )\n"
         f"            Arguments = @({places})\n        }}"

@@ -1,7 +1,7 @@
 """The command tree as plain records, from which completion scripts and manual pages are made.
 
 Scripts of bash, fish and PowerShell hold options and arguments as short texts. `-o|--output=@any` has two names and
-takes a file. `*-c|--columns=` is repeatable, and nothing is known of its value. `--whiten=none pca zca` takes one of
+takes a file. `*-c|--columns=` is repeatable, and its value is not completed. `--whiten=none pca zca` takes one of
 these words, `--values=+loadings cos2` several of them.
 """
 
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from pcatool.cli.app import program
-from pcatool.cli.help_page import explained, panel
-from pcatool.options import NOTHING, ValueKind
+from pcatool.cli.help_page import group_of, help_with_default
+from pcatool.options import NO_COMPLETION, Completion
 from pcatool.readers.paths import COMPRESSED, MODEL_SUFFIX
 from pcatool.registry import READERS
 
@@ -27,9 +27,9 @@ __all__ = [
     "Option",
     "Subcommand",
     "Value",
-    "filled",
-    "of_argument",
-    "of_option",
+    "argument_text",
+    "fill_template",
+    "option_text",
     "quoted",
     "spelled_in_any_case",
     "table",
@@ -47,7 +47,7 @@ def spelled_in_any_case(ending: str) -> str:
     return "".join(f"[{letter}{letter.upper()}]" if letter.isalpha() else letter for letter in ending)
 
 
-def filled(name: str, **parts: str) -> str:
+def fill_template(name: str, **parts: str) -> str:
     """Return the template file `name` with each `@KEY@` replaced by its part."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     for key, part in parts.items():
@@ -61,7 +61,7 @@ def quoted(text: str, inner: str = r"'\''") -> str:
 
 
 class Value(NamedTuple):
-    """Possible values of an option or argument: words, kinds of files, or nothing that is known beforehand."""
+    """Values that complete an option or argument: words, files of some kinds, or none."""
 
     words: tuple[str, ...]
     files: tuple[str, ...]  # model, data, any
@@ -69,7 +69,7 @@ class Value(NamedTuple):
 
 
 class Option(NamedTuple):
-    """One option with all its names, those that negate it included."""
+    """One option with all its names, including those that negate it."""
 
     names: tuple[str, ...]
     about: str  # first sentence of the help
@@ -121,26 +121,27 @@ def table() -> CommandTable:
 def _subcommand(command: Any, context: Any) -> Subcommand:
     """Return the record of a Typer command."""
     params = command.get_params(context)
-    wanted = {param.name: _wanted(command, param.name) for param in params}
-    options = (_option(param, wanted[param.name]) for param in params if param.param_type_name == "option")
-    arguments = (_argument(param, wanted[param.name]) for param in params if param.param_type_name == "argument")
+    values = {param.name: _value_of(command, param.name) for param in params}
+    options = (_option(param, values[param.name]) for param in params if param.param_type_name == "option")
+    arguments = (_argument(param, values[param.name]) for param in params if param.param_type_name == "argument")
     about = first_sentence(command.help.partition("\n")[0])
     usage = command.get_usage(context).removeprefix("Usage: ")
     return Subcommand(command.name, about, tuple(options), tuple(arguments), usage, command.help)
 
 
-def _wanted(command: Any, name: str) -> Value:
-    """Return the possible values of a parameter, from the last `ValueKind` in its annotation."""
+def _value_of(command: Any, name: str) -> Value:
+    """Return the possible values of a parameter, from the last `Completion` in its annotation."""
     parameter = signature(command.callback).parameters.get(name)
-    said = [NOTHING, *(note for note in get_args(parameter and parameter.annotation) if isinstance(note, ValueKind))]
-    return Value(said[-1].words(), said[-1].files, said[-1].listed)
+    notes = get_args(parameter and parameter.annotation)
+    found = next((note for note in reversed(notes) if isinstance(note, Completion)), NO_COMPLETION)
+    return Value(found.words(), found.files, found.listed)
 
 
 def _option(param: Any, value: Value) -> Option:
     names = (*sorted(param.opts, key=len), *param.secondary_opts)
     metavar = None if param.is_flag else param.metavar
     about = first_sentence(param.help)
-    return Option(names, about, metavar, value, param.multiple, panel(param), explained(param))
+    return Option(names, about, metavar, value, param.multiple, group_of(param), help_with_default(param))
 
 
 def _argument(param: Any, value: Value) -> Argument:
@@ -155,19 +156,19 @@ def first_sentence(text: str) -> str:
     return re.split(r"(?<!\.)\.(?:\s+(?=[A-Z-])|\s*$)", " ".join(text.split()), maxsplit=1)[0]
 
 
-def of_option(option: Option) -> str:
-    """Return an option as short text, in the form that the module describes."""
+def option_text(option: Option) -> str:
+    """Return an option as short text, in the form that the docstring of this module describes."""
     names = starred("|".join(option.names), option.repeatable)
-    return names if option.metavar is None else f"{names}={of_value(option.value)}"
+    return names if option.metavar is None else f"{names}={value_text(option.value)}"
 
 
-def of_argument(argument: Argument) -> str:
-    """Return an argument as short text, in the form that the module describes."""
-    return starred(of_value(argument.value), argument.repeatable)
+def argument_text(argument: Argument) -> str:
+    """Return an argument as short text, in the form that the docstring of this module describes."""
+    return starred(value_text(argument.value), argument.repeatable)
 
 
-def of_value(value: Value) -> str:
-    """Return possible values as short text: `@model@data`, `none pca zca`, `+loadings cos2`, or nothing."""
+def value_text(value: Value) -> str:
+    """Return values as short text: `@model@data`, `none pca zca`, `+loadings cos2`, or nothing."""
     files = "".join(f"@{kind}" for kind in value.files)
     return files or f"{'+' if value.listed else ''}{' '.join(value.words)}"
 

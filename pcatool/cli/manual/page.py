@@ -8,12 +8,12 @@ from pathlib import Path
 
 from pcatool import __version__
 from pcatool.cli.completion.table import CommandTable, Option, Subcommand, table
-from pcatool.cli.help_page import PANELS
-from pcatool.cli.manual.roff import bold, entry, escaped, example, heading, italic, of_markdown, prose
+from pcatool.cli.help_page import GROUPS
+from pcatool.cli.manual.roff import bold, entry, escaped, example, heading, italic, markdown_to_roff, prose
 from pcatool.cli.topics import LINK, summary, text_of, topics
 from pcatool.errors import EXIT_CODES
 
-__all__ = ["EXIT_STATUS", "PAGES", "write_all", "written"]
+__all__ = ["EXIT_STATUS", "PAGES", "pages", "write_all"]
 
 EXIT_STATUS = {
     **{str(code): ending.sentence for code, ending in EXIT_CODES.items()},
@@ -53,7 +53,7 @@ def page(one: Subcommand, tree: CommandTable) -> str:
 
     The page has no date, so that the same options give the same bytes.
     """
-    whole = one is tree.program
+    is_program = one is tree.program
     name = name_of(one, tree)
     lines = [
         r'.\" Made from the command tree by python -m pcatool.cli.manual',
@@ -62,10 +62,12 @@ def page(one: Subcommand, tree: CommandTable) -> str:
         heading("NAME"), *prose(f"{name} - {one.about[:1].lower()}{one.about[1:]}"),
         heading("SYNOPSIS"), bold(one.usage.split()[0]) + escaped(one.usage.removeprefix("pcatool")),
         heading("DESCRIPTION"), *description(one.text),
-        *(commands_and_topics(tree) if whole else ()),
-        *options(one, whole),
+        *(commands_and_topics(tree) if is_program else ()),
+        *options(one, is_program),
         heading("EXAMPLES"), *examples(one.text),
-        *listed("EXIT STATUS", EXIT_STATUS), *listed("ENVIRONMENT", ENVIRONMENT), *listed("FILES", FILES),
+        *term_section("EXIT STATUS", EXIT_STATUS),
+        *term_section("ENVIRONMENT", ENVIRONMENT),
+        *term_section("FILES", FILES),
         heading("SEE ALSO"), *see_also(one, tree),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
@@ -81,14 +83,14 @@ def paragraphs(text: str) -> list[str]:
 
 def description(text: str) -> Iterator[str]:
     """Yield the help text without its examples; indented lines are not filled."""
-    begun = True
+    at_start = True
     for part in paragraphs(text):
         first, *rest = part.split("\n")
         if first.strip() == "Examples:":
             continue
-        if not begun:
+        if not at_start:
             yield ".PP"
-        begun = False
+        at_start = False
         if rest and rest[0].startswith("  "):
             yield from prose(first)
             yield ".PP"
@@ -115,7 +117,7 @@ def commands_and_topics(tree: CommandTable) -> Iterator[str]:
         yield from entry(rf"{bold(f'pcatool-{topic}')}(7)", f"{summary(topic)}.")
 
 
-def options(one: Subcommand, whole: bool) -> Iterator[str]:
+def options(one: Subcommand, is_program: bool) -> Iterator[str]:
     """Yield the positional arguments, then the groups of options in the order of the help page."""
     if one.arguments:
         yield heading("ARGUMENTS")
@@ -123,21 +125,21 @@ def options(one: Subcommand, whole: bool) -> Iterator[str]:
             dots = "..." if argument.repeatable else ""
             yield from entry(italic(f"{argument.metavar}{dots}"), argument.meaning)
     yield heading("OPTIONS")
-    groups = dict.fromkeys([*PANELS, *(option.group for option in one.options)])
+    groups = dict.fromkeys([*GROUPS, *(option.group for option in one.options)])
     for group in groups:
         members = [option for option in one.options if option.group == group]
-        if members and not whole:
+        if members and not is_program:
             yield heading(f"{group} options", "SS")
         for option in members:
-            yield from entry(spelled(option), option.meaning)
+            yield from entry(option_term(option), option.meaning)
 
 
-def spelled(option: Option) -> str:
+def option_term(option: Option) -> str:
     names = ", ".join(map(bold, option.names))
     return names if option.metavar is None else f"{names} {italic(option.metavar)}"
 
 
-def listed(name: str, entries: Mapping[str, str]) -> Iterator[str]:
+def term_section(name: str, entries: Mapping[str, str]) -> Iterator[str]:
     """Yield a section of terms in bold and their meanings."""
     yield heading(name)
     for words, meaning in entries.items():
@@ -148,7 +150,7 @@ def see_also(one: Subcommand, tree: CommandTable) -> Iterator[str]:
     """Yield the names of all other pages of section 1, and of the topics that describe the command."""
     others = [name_of(other, tree) for other in (tree.program, *tree.subcommands) if other is not one]
     near = topics() if one is tree.program else [topic for topic in topics() if describes(topic, one.name)]
-    yield from pages_named({1: others, 7: [f"pcatool-{topic}" for topic in near]})
+    yield from page_names({1: others, 7: [f"pcatool-{topic}" for topic in near]})
 
 
 def describes(topic: str, command: str) -> bool:
@@ -156,7 +158,7 @@ def describes(topic: str, command: str) -> bool:
     return bool(re.search(rf"`{command}\b|\bpcatool {command}\b", text_of(topic)))
 
 
-def pages_named(sections: Mapping[int, list[str]]) -> Iterator[str]:
+def page_names(sections: Mapping[int, list[str]]) -> Iterator[str]:
     """Yield the names of pages, with commas between."""
     named = [f"{bold(name)}({section})" for section, names in sections.items() for name in names]
     yield from (f"{name}," for name in named[:-1])
@@ -174,9 +176,9 @@ def topic_page(topic: str, tree: CommandTable) -> str:
         f'.TH {escaped(name.upper())} 7 "" "pcatool {__version__}" "pcatool manual"',
         ".nh", ".ad l",  # cells of tables are too narrow to be stretched
         heading("NAME"), *prose(f"{name} - {summary(topic)}"),
-        heading("DESCRIPTION"), *of_markdown(text.partition("\n")[2]),
+        heading("DESCRIPTION"), *markdown_to_roff(text.partition("\n")[2]),
         heading("SEE ALSO"),
-        *pages_named({
+        *page_names({
             1: ["pcatool", *(f"pcatool-{command}" for command in described)],
             7: [f"pcatool-{other}" for other in linked],
         }),
@@ -187,7 +189,7 @@ def topic_page(topic: str, tree: CommandTable) -> str:
 PAGES = Path(__file__).parent / "pages"
 
 
-def written() -> Iterator[tuple[str, str]]:
+def pages() -> Iterator[tuple[str, str]]:
     """Yield the path below the folder of pages and the text of each page."""
     tree = table()
     yield "man1/pcatool.1", page(tree.program, tree)
@@ -199,6 +201,6 @@ def written() -> Iterator[tuple[str, str]]:
 
 def write_all(folder: Path) -> None:
     """Write all pages to a folder, which is created if needed."""
-    for name, text in written():
+    for name, text in pages():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="ascii")

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 
-__all__ = ["bold", "entry", "escaped", "example", "heading", "italic", "of_markdown", "prose"]
+__all__ = ["bold", "entry", "escaped", "example", "heading", "italic", "markdown_to_roff", "prose"]
 
 WIDTH = 80  # columns of a stored page; `man` fills the lines anew
 
@@ -66,7 +66,7 @@ INLINE = re.compile(
 UNKNOWN = re.compile(r"####|>|[0-9]+\. |[*+] |---|<|!|\s")
 
 
-def of_markdown(text: str) -> Iterator[str]:
+def markdown_to_roff(text: str) -> Iterator[str]:
     """Yield the lines of roff for headings, paragraphs, flat lists, fenced code and tables in Markdown.
 
     Raises `ValueError` at anything else, so that nothing is lost.
