@@ -34,7 +34,7 @@ from pcatool.terminal import display_width
 from screen import Screen, Window
 
 # A pcatool that does not wait for a second.
-SOON = "from pcatool.cli import main, status_line as line\nline.PATIENCE = line.EVERY = 0.01\nmain()\n"
+SOON = "from pcatool.cli import main, status_line as line\nline.DELAY = line.INTERVAL = 0.01\nmain()\n"
 EAGER = ["python", "-c", SOON]
 
 ROWS = "a,b\n" + "".join(f"{j},{j * j % 7}\n" for j in range(500))
@@ -124,18 +124,18 @@ def test_not_while_another_program_has_the_terminal(monkeypatch: pytest.MonkeyPa
     """As a pager has, which takes keys as they come."""
     outer, inner = pty.openpty()
     monkeypatch.setattr(status_line, "STDERR", inner)
-    assert status_line.is_ours()
+    assert status_line.may_write()
     settings: list[Any] = termios.tcgetattr(inner)
     settings[3] &= ~termios.ICANON
     termios.tcsetattr(inner, termios.TCSANOW, settings)
-    assert not status_line.is_ours()
+    assert not status_line.may_write()
     os.close(outer)
     os.close(inner)
 
 
-@pytest.mark.parametrize(("place", "is_screen"), [("/dev/null", False), ("nowhere/file", False), ("file.csv", False)])
-def test_places_that_are_no_screen(place: str, is_screen: bool) -> None:
-    assert reporter.is_screen(place) is is_screen
+@pytest.mark.parametrize(("place", "is_terminal"), [("/dev/null", False), ("nowhere/file", False), ("file.csv", False)])
+def test_places_that_are_no_screen(place: str, is_terminal: bool) -> None:
+    assert reporter.is_terminal(place) is is_terminal
 
 
 def test_a_terminal_by_its_name_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,8 +143,8 @@ def test_a_terminal_by_its_name_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> 
     kept = os.dup(2)
     os.dup2(inner, 2)
     try:
-        assert reporter.is_screen(os.ttyname(inner))
-        assert reporter.is_screen("/dev/stderr")
+        assert reporter.is_terminal(os.ttyname(inner))
+        assert reporter.is_terminal("/dev/stderr")
     finally:
         os.dup2(kept, 2)
         for descriptor in (kept, outer, inner):
