@@ -10,522 +10,522 @@ function __pcatool_of --no-scope-shadowing
         case ''
             set options \
                 '-V|--version'\t'Print the version' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments
         case fit
             set options \
-                '-o|--output=@any'\t'Write the model here, replacing the file in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--plan'\t'Only say which solver would be used and why, its passes over the data and its memory; with --scores, that of scoring, too' \
-                '--scores=@any'\t'Write the scores of the same rows here, too, as transform would; a pipe is read once, through a temporary file' \
-                '*--keep='\t'With --scores: pass these input columns through, ahead of the scores; terms as in -c; repeatable' \
-                '--keep-all'\t'With --scores: pass every input column through' \
-                '*-c|--columns='\t'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave these columns out; same terms; repeatable' \
-                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '--plan'\t'Fit nothing; print which solver a fit would use and why, how often it would read the data, and its memory' \
+                '--scores=@any'\t'Also write the scores of the fitted rows to this file, as transform does; - is standard output' \
+                '*--keep='\t'With --scores: copy these input columns, before the scores; terms as in -c; repeatable' \
+                '--keep-all'\t'With --scores: copy all input columns' \
+                '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns; terms as in -c; repeatable' \
+                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
-                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
+                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
-                '--skip-lines='\t'Lines to pass over at the start' \
-                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
-                '--triples='\t'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' \
-                '*--label='\t'Columns that supervise; they are no features; terms as in -c; repeatable' \
-                '--label-kernel=delta linear rbf'\t'How alike two labels are: equal or not, their product, or exp(-gamma |y - y\'|^2)' \
-                '--label-gamma='\t'Of --label-kernel rbf' \
-                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'How alike two rows are: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
-                '--gamma='\t'Of rbf, polynomial, sigmoid, laplacian' \
-                '--degree='\t'Of polynomial' \
-                '--coef0='\t'Of polynomial and sigmoid' \
-                '--neighbors|--neighbours='\t'Neighbours of each row, of isomap, lle, laplacian-eigenmap' \
-                '--landmarks='\t'Approximate from M rows drawn at random (Nystroem), where n x n numbers are too many' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
+                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels: delta, 1 if they are equal and else 0; linear, their product; rbf, exp(-gamma |y - y\'|^2)' \
+                '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
+                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
+                '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
+                '--degree='\t'Degree of the polynomial kernel' \
+                '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
+                '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
+                '--landmarks='\t'Approximate the kernel by M rows drawn at random (Nystroem), where an n x n matrix is too large' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
-                '--center|--no-center'\t'Subtract the column means, or do not' \
-                '--center-rows'\t'Subtract from each row its own mean, first of all (for images)' \
-                '--ddof=0 1'\t'Divide by n (0) or by n - 1 (1, as scikit-learn and R do)' \
-                '--method=pca kernel supervised'\t'What to fit' \
-                '--solver=auto covariance tsqr svd dual randomized'\t'How the eigenvalues are computed; -v says which was taken and why' \
-                '--whiten=none pca zca'\t'Scores of variance 1: pca, or turned back to the original columns: zca' \
-                '--epsilon='\t'Whitening divides by the root of eigenvalue + E; 0 is allowed' \
-                '--missing=error drop mean em'\t'Rows with missing cells: an error; dropped; the column\'s mean stands in; or the components are fitted to the cells that are there (probabilistic PCA by EM)' \
-                '--weights='\t'Column with a weight for each row; it is no feature' \
-                '--weights-kind=frequency reliability'\t'What a weight says: how often the row occurs, or how reliable it is' \
-                '--updatable|--no-updatable'\t'Keep the sums over rows in the model, d x d numbers, for update, merge, subtract and refit; or do not' \
-                '--seed='\t'Start of everything random' \
-                '--memory='\t'Refuse a fit that would need more, such as 2GB; it never changes how the fit is done' \
-                '--align-to=@model'\t'Give components the signs that they have in this older model, and nearly equal ones its order, so that nightly fits can be compared' \
-                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
-                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--center|--no-center'\t'Subtract the column means, or not' \
+                '--center-rows'\t'First subtract from each row its own mean (for images)' \
+                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R' \
+                '--method=pca kernel supervised'\t'Method to fit' \
+                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
+                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
+                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
+                '--missing=error drop mean em'\t'Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column means; em fits the observed cells (probabilistic PCA by EM)' \
+                '--weights='\t'Column of row weights; excluded from the features' \
+                '--weights-kind=frequency reliability'\t'Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is' \
+                '--updatable|--no-updatable'\t'Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need them' \
+                '--seed='\t'Random seed' \
+                '--memory='\t'Refuse a fit that needs more memory than this, such as 2GB' \
+                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model, so that nightly fits can be compared' \
+                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '*@data'
         case transform
             set options \
-                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
-                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
+                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
-                '--skip-lines='\t'Lines to pass over at the start' \
-                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
-                '--triples='\t'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' \
+                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
+                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
                 '-k|--components='\t'Use only the first K components' \
-                '--missing=error mean project em keep'\t'A row with missing cells: an error; the column means stand in; its least-squares scores from the cells that are there; what the model expects of it, its noise allowed for; or kept with empty results' \
-                '*--keep='\t'Pass these input columns through, ahead of the results; terms as in fit -c; repeatable' \
-                '--keep-all'\t'Pass every input column through' \
-                '--with-error'\t'Add a column squared_error: what the components leave out of the row, in the units of the fit' \
-                '--with-coverage'\t'Add a column coverage: the share of the components\' variance in the cells of the row that are there' \
-                '-o|--output=@any'\t'Write here, replacing the file in one step; - is standard output' \
-                '--output-format=csv tsv parquet jsonl'\t'Insist on a format instead of going by the name' \
-                '--output-header|--no-output-header'\t'Write the line of names, or do not' \
+                '--missing=error mean project em keep'\t'Rows with missing cells: error refuses them; mean replaces the cells by the column means; project takes least-squares scores of the observed cells; em takes expected scores given the observed cells; keep leaves the results empty' \
+                '*--keep='\t'Copy these input columns, before the results; terms as in fit -c; repeatable' \
+                '--keep-all'\t'Copy all input columns' \
+                '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
+                '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
+                '-o|--output=@any'\t'Output file, replaced in one step; - is standard output' \
+                '--output-format=csv tsv parquet jsonl'\t'Format of the output, instead of choosing it by the name' \
+                '--output-header|--no-output-header'\t'Write the line of column names, or not' \
                 '--float-format='\t'Format of numbers in text, such as .6g or %.3f' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--resume'\t'With -o DIR/: pass over the inputs whose output is there, not older than the input and the model; it goes by names and times only, so give the same options' \
-                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
-                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--resume'\t'With -o DIR/: skip inputs whose output exists and is not older than the input and the model' \
+                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '@model' '*@data'
         case reconstruct
             set options \
-                '--from=scores rows'\t'What the input holds' \
-                '--preimage'\t'Of a kernel model: an approximation, learned from its training rows' \
+                '--from=scores rows'\t'Content of the input' \
+                '--preimage'\t'For a kernel model: approximate rows, learned from its training rows' \
                 '--fill'\t'Return the original rows with only their missing cells replaced' \
-                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
-                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
+                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
-                '--skip-lines='\t'Lines to pass over at the start' \
-                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
-                '--triples='\t'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' \
+                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
+                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
                 '-k|--components='\t'Use only the first K components' \
-                '--missing=error mean project em keep'\t'A row with missing cells: an error; the column means stand in; its least-squares scores from the cells that are there; what the model expects of it, its noise allowed for; or kept with empty results' \
-                '*--keep='\t'Pass these input columns through, ahead of the results; terms as in fit -c; repeatable' \
-                '--keep-all'\t'Pass every input column through' \
-                '--with-error'\t'Add a column squared_error: what the components leave out of the row, in the units of the fit' \
-                '--with-coverage'\t'Add a column coverage: the share of the components\' variance in the cells of the row that are there' \
-                '-o|--output=@any'\t'Write here, replacing the file in one step; - is standard output' \
-                '--output-format=csv tsv parquet jsonl'\t'Insist on a format instead of going by the name' \
-                '--output-header|--no-output-header'\t'Write the line of names, or do not' \
+                '--missing=error mean project em keep'\t'Rows with missing cells: error refuses them; mean replaces the cells by the column means; project takes least-squares scores of the observed cells; em takes expected scores given the observed cells; keep leaves the results empty' \
+                '*--keep='\t'Copy these input columns, before the results; terms as in fit -c; repeatable' \
+                '--keep-all'\t'Copy all input columns' \
+                '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
+                '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
+                '-o|--output=@any'\t'Output file, replaced in one step; - is standard output' \
+                '--output-format=csv tsv parquet jsonl'\t'Format of the output, instead of choosing it by the name' \
+                '--output-header|--no-output-header'\t'Write the line of column names, or not' \
                 '--float-format='\t'Format of numbers in text, such as .6g or %.3f' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--resume'\t'With -o DIR/: pass over the inputs whose output is there, not older than the input and the model; it goes by names and times only, so give the same options' \
-                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
-                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--resume'\t'With -o DIR/: skip inputs whose output exists and is not older than the input and the model' \
+                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '@model' '*@data'
         case explain-variance
             set options \
-                '--format=table csv json markdown'\t'Form of the report' \
-                '--threshold='\t'Print only how many components keep this share of the variance' \
-                '*-c|--columns='\t'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave these columns out; same terms; repeatable' \
-                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '--format=table csv json markdown'\t'Format of the report' \
+                '--threshold='\t'Print only the number of components that keep this share of the variance' \
+                '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns; terms as in -c; repeatable' \
+                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
-                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
+                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
-                '--skip-lines='\t'Lines to pass over at the start' \
-                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
-                '--triples='\t'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' \
-                '*--label='\t'Columns that supervise; they are no features; terms as in -c; repeatable' \
-                '--label-kernel=delta linear rbf'\t'How alike two labels are: equal or not, their product, or exp(-gamma |y - y\'|^2)' \
-                '--label-gamma='\t'Of --label-kernel rbf' \
-                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'How alike two rows are: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
-                '--gamma='\t'Of rbf, polynomial, sigmoid, laplacian' \
-                '--degree='\t'Of polynomial' \
-                '--coef0='\t'Of polynomial and sigmoid' \
-                '--neighbors|--neighbours='\t'Neighbours of each row, of isomap, lle, laplacian-eigenmap' \
-                '--landmarks='\t'Approximate from M rows drawn at random (Nystroem), where n x n numbers are too many' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
+                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels: delta, 1 if they are equal and else 0; linear, their product; rbf, exp(-gamma |y - y\'|^2)' \
+                '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
+                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
+                '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
+                '--degree='\t'Degree of the polynomial kernel' \
+                '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
+                '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
+                '--landmarks='\t'Approximate the kernel by M rows drawn at random (Nystroem), where an n x n matrix is too large' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
-                '--center|--no-center'\t'Subtract the column means, or do not' \
-                '--center-rows'\t'Subtract from each row its own mean, first of all (for images)' \
-                '--ddof=0 1'\t'Divide by n (0) or by n - 1 (1, as scikit-learn and R do)' \
-                '--method=pca kernel supervised'\t'What to fit' \
-                '--solver=auto covariance tsqr svd dual randomized'\t'How the eigenvalues are computed; -v says which was taken and why' \
-                '--whiten=none pca zca'\t'Scores of variance 1: pca, or turned back to the original columns: zca' \
-                '--epsilon='\t'Whitening divides by the root of eigenvalue + E; 0 is allowed' \
-                '--missing=error drop mean em'\t'Rows with missing cells: an error; dropped; the column\'s mean stands in; or the components are fitted to the cells that are there (probabilistic PCA by EM)' \
-                '--weights='\t'Column with a weight for each row; it is no feature' \
-                '--weights-kind=frequency reliability'\t'What a weight says: how often the row occurs, or how reliable it is' \
-                '--updatable|--no-updatable'\t'Keep the sums over rows in the model, d x d numbers, for update, merge, subtract and refit; or do not' \
-                '--seed='\t'Start of everything random' \
-                '--memory='\t'Refuse a fit that would need more, such as 2GB; it never changes how the fit is done' \
-                '--align-to=@model'\t'Give components the signs that they have in this older model, and nearly equal ones its order, so that nightly fits can be compared' \
-                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
-                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--center|--no-center'\t'Subtract the column means, or not' \
+                '--center-rows'\t'First subtract from each row its own mean (for images)' \
+                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R' \
+                '--method=pca kernel supervised'\t'Method to fit' \
+                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
+                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
+                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
+                '--missing=error drop mean em'\t'Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column means; em fits the observed cells (probabilistic PCA by EM)' \
+                '--weights='\t'Column of row weights; excluded from the features' \
+                '--weights-kind=frequency reliability'\t'Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is' \
+                '--updatable|--no-updatable'\t'Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need them' \
+                '--seed='\t'Random seed' \
+                '--memory='\t'Refuse a fit that needs more memory than this, such as 2GB' \
+                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model, so that nightly fits can be compared' \
+                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '*@model@data'
         case scree
             set options \
-                '-o|--output=@any'\t'Draw a picture instead: .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
+                '-o|--output=@any'\t'Write a picture to this file: .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--format=chart table csv json markdown'\t'The drawing, or its numbers' \
-                '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Print what the rules for -k make of the data, and where they agree; with -o mark in the picture what each picks' \
+                '--format=chart table csv json markdown'\t'Print the chart, or its numbers' \
+                '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Print the k that each rule for -k chooses, and where rules agree; with -o mark these k in the picture' \
                 '--log'\t'With -o: eigenvalues on a logarithmic scale' \
                 '--log-components'\t'With -o: components on a logarithmic scale' \
                 '--all-components'\t'With -o: draw all components, not only the first 30' \
                 '--size='\t'Width and height of the picture in inches' \
-                '--dpi='\t'Pixels per inch, also of what is a raster in .svg and .pdf' \
-                '*-c|--columns='\t'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave these columns out; same terms; repeatable' \
-                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
+                '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns; terms as in -c; repeatable' \
+                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
-                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
+                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
-                '--skip-lines='\t'Lines to pass over at the start' \
-                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
-                '--triples='\t'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' \
-                '*--label='\t'Columns that supervise; they are no features; terms as in -c; repeatable' \
-                '--label-kernel=delta linear rbf'\t'How alike two labels are: equal or not, their product, or exp(-gamma |y - y\'|^2)' \
-                '--label-gamma='\t'Of --label-kernel rbf' \
-                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'How alike two rows are: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
-                '--gamma='\t'Of rbf, polynomial, sigmoid, laplacian' \
-                '--degree='\t'Of polynomial' \
-                '--coef0='\t'Of polynomial and sigmoid' \
-                '--neighbors|--neighbours='\t'Neighbours of each row, of isomap, lle, laplacian-eigenmap' \
-                '--landmarks='\t'Approximate from M rows drawn at random (Nystroem), where n x n numbers are too many' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
+                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels: delta, 1 if they are equal and else 0; linear, their product; rbf, exp(-gamma |y - y\'|^2)' \
+                '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
+                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
+                '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
+                '--degree='\t'Degree of the polynomial kernel' \
+                '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
+                '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
+                '--landmarks='\t'Approximate the kernel by M rows drawn at random (Nystroem), where an n x n matrix is too large' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
-                '--center|--no-center'\t'Subtract the column means, or do not' \
-                '--center-rows'\t'Subtract from each row its own mean, first of all (for images)' \
-                '--ddof=0 1'\t'Divide by n (0) or by n - 1 (1, as scikit-learn and R do)' \
-                '--method=pca kernel supervised'\t'What to fit' \
-                '--solver=auto covariance tsqr svd dual randomized'\t'How the eigenvalues are computed; -v says which was taken and why' \
-                '--whiten=none pca zca'\t'Scores of variance 1: pca, or turned back to the original columns: zca' \
-                '--epsilon='\t'Whitening divides by the root of eigenvalue + E; 0 is allowed' \
-                '--missing=error drop mean em'\t'Rows with missing cells: an error; dropped; the column\'s mean stands in; or the components are fitted to the cells that are there (probabilistic PCA by EM)' \
-                '--weights='\t'Column with a weight for each row; it is no feature' \
-                '--weights-kind=frequency reliability'\t'What a weight says: how often the row occurs, or how reliable it is' \
-                '--updatable|--no-updatable'\t'Keep the sums over rows in the model, d x d numbers, for update, merge, subtract and refit; or do not' \
-                '--seed='\t'Start of everything random' \
-                '--memory='\t'Refuse a fit that would need more, such as 2GB; it never changes how the fit is done' \
-                '--align-to=@model'\t'Give components the signs that they have in this older model, and nearly equal ones its order, so that nightly fits can be compared' \
-                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
-                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--center|--no-center'\t'Subtract the column means, or not' \
+                '--center-rows'\t'First subtract from each row its own mean (for images)' \
+                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R' \
+                '--method=pca kernel supervised'\t'Method to fit' \
+                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
+                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
+                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
+                '--missing=error drop mean em'\t'Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column means; em fits the observed cells (probabilistic PCA by EM)' \
+                '--weights='\t'Column of row weights; excluded from the features' \
+                '--weights-kind=frequency reliability'\t'Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is' \
+                '--updatable|--no-updatable'\t'Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need them' \
+                '--seed='\t'Random seed' \
+                '--memory='\t'Refuse a fit that needs more memory than this, such as 2GB' \
+                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model, so that nightly fits can be compared' \
+                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '*@model@data'
         case components
             set options \
-                '-o|--output=@any'\t'Write here: the numbers, or with --image a picture, .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
+                '-o|--output=@any'\t'File for the numbers, or with --image for the picture: .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--values=+loadings correlations contributions cos2'\t'What to show of each column: loadings; correlations with the scores; contributions, in per cent of the component; cos2, the share of the column\'s variance' \
-                '--first='\t'Show only the first K components, of a model too' \
-                '--image='\t'Draw the mean and the components as images instead, the columns as pixels, line by line; with -o' \
-                '--format=table csv json markdown'\t'Form of the numbers' \
+                '--values=+loadings correlations contributions cos2'\t'Values to show for each column: loadings; correlations with the scores; contributions, in per cent of the component; cos2, the share of the column\'s variance' \
+                '--first='\t'Show only the first K components' \
+                '--image='\t'With -o: draw the mean and the components as images' \
+                '--format=table csv json markdown'\t'Format of the numbers' \
                 '--size='\t'Width and height of the picture in inches' \
-                '--dpi='\t'Pixels per inch, also of what is a raster in .svg and .pdf' \
-                '*-c|--columns='\t'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave these columns out; same terms; repeatable' \
-                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
+                '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns; terms as in -c; repeatable' \
+                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
-                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
+                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
-                '--skip-lines='\t'Lines to pass over at the start' \
-                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
-                '--triples='\t'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' \
-                '*--label='\t'Columns that supervise; they are no features; terms as in -c; repeatable' \
-                '--label-kernel=delta linear rbf'\t'How alike two labels are: equal or not, their product, or exp(-gamma |y - y\'|^2)' \
-                '--label-gamma='\t'Of --label-kernel rbf' \
-                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'How alike two rows are: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
-                '--gamma='\t'Of rbf, polynomial, sigmoid, laplacian' \
-                '--degree='\t'Of polynomial' \
-                '--coef0='\t'Of polynomial and sigmoid' \
-                '--neighbors|--neighbours='\t'Neighbours of each row, of isomap, lle, laplacian-eigenmap' \
-                '--landmarks='\t'Approximate from M rows drawn at random (Nystroem), where n x n numbers are too many' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
+                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels: delta, 1 if they are equal and else 0; linear, their product; rbf, exp(-gamma |y - y\'|^2)' \
+                '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
+                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
+                '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
+                '--degree='\t'Degree of the polynomial kernel' \
+                '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
+                '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
+                '--landmarks='\t'Approximate the kernel by M rows drawn at random (Nystroem), where an n x n matrix is too large' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
-                '--center|--no-center'\t'Subtract the column means, or do not' \
-                '--center-rows'\t'Subtract from each row its own mean, first of all (for images)' \
-                '--ddof=0 1'\t'Divide by n (0) or by n - 1 (1, as scikit-learn and R do)' \
-                '--method=pca kernel supervised'\t'What to fit' \
-                '--solver=auto covariance tsqr svd dual randomized'\t'How the eigenvalues are computed; -v says which was taken and why' \
-                '--whiten=none pca zca'\t'Scores of variance 1: pca, or turned back to the original columns: zca' \
-                '--epsilon='\t'Whitening divides by the root of eigenvalue + E; 0 is allowed' \
-                '--missing=error drop mean em'\t'Rows with missing cells: an error; dropped; the column\'s mean stands in; or the components are fitted to the cells that are there (probabilistic PCA by EM)' \
-                '--weights='\t'Column with a weight for each row; it is no feature' \
-                '--weights-kind=frequency reliability'\t'What a weight says: how often the row occurs, or how reliable it is' \
-                '--updatable|--no-updatable'\t'Keep the sums over rows in the model, d x d numbers, for update, merge, subtract and refit; or do not' \
-                '--seed='\t'Start of everything random' \
-                '--memory='\t'Refuse a fit that would need more, such as 2GB; it never changes how the fit is done' \
-                '--align-to=@model'\t'Give components the signs that they have in this older model, and nearly equal ones its order, so that nightly fits can be compared' \
-                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
-                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--center|--no-center'\t'Subtract the column means, or not' \
+                '--center-rows'\t'First subtract from each row its own mean (for images)' \
+                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R' \
+                '--method=pca kernel supervised'\t'Method to fit' \
+                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
+                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
+                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
+                '--missing=error drop mean em'\t'Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column means; em fits the observed cells (probabilistic PCA by EM)' \
+                '--weights='\t'Column of row weights; excluded from the features' \
+                '--weights-kind=frequency reliability'\t'Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is' \
+                '--updatable|--no-updatable'\t'Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need them' \
+                '--seed='\t'Random seed' \
+                '--memory='\t'Refuse a fit that needs more memory than this, such as 2GB' \
+                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model, so that nightly fits can be compared' \
+                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '*@model@data'
         case plot
             set options \
-                '-o|--output=@any'\t'Where it goes: .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
+                '-o|--output=@any'\t'File for the picture: .png, .svg or .pdf (needs matplotlib, the extra \'plot\'), or for the table of --format' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--format=picture table csv json markdown'\t'The picture, or its numbers as a table; scores as csv only' \
-                '--axes='\t'Which components: one or two for scores and biplot, some for loadings' \
-                '--color='\t'Colour the rows by this column: its classes, with marks of their own, or its numbers' \
-                '--scaling=rows columns'\t'Of a biplot: distances of rows as in the scores, or angles of arrows as columns correlate' \
-                '--from=scores rows'\t'What the input holds' \
+                '--format=picture table csv json markdown'\t'Draw the picture, or write its numbers as a table; scores as csv only' \
+                '--axes='\t'Components to draw: one or two for scores and biplot, any number for loadings' \
+                '--color='\t'Colour the rows by this column: classes get marks of their own, numbers get shades' \
+                '--scaling=rows columns'\t'Scaling of a biplot: rows keeps the distances of rows as in the scores; columns makes angles of arrows show correlations of columns' \
+                '--from=scores rows'\t'Content of the input' \
                 '--size='\t'Width and height of the picture in inches' \
-                '--dpi='\t'Pixels per inch, also of what is a raster in .svg and .pdf' \
-                '*-c|--columns='\t'Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave these columns out; same terms; repeatable' \
-                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
+                '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns; terms as in -c; repeatable' \
+                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
-                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
+                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
-                '--skip-lines='\t'Lines to pass over at the start' \
-                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
-                '--triples='\t'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' \
-                '*--label='\t'Columns that supervise; they are no features; terms as in -c; repeatable' \
-                '--label-kernel=delta linear rbf'\t'How alike two labels are: equal or not, their product, or exp(-gamma |y - y\'|^2)' \
-                '--label-gamma='\t'Of --label-kernel rbf' \
-                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'How alike two rows are: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
-                '--gamma='\t'Of rbf, polynomial, sigmoid, laplacian' \
-                '--degree='\t'Of polynomial' \
-                '--coef0='\t'Of polynomial and sigmoid' \
-                '--neighbors|--neighbours='\t'Neighbours of each row, of isomap, lle, laplacian-eigenmap' \
-                '--landmarks='\t'Approximate from M rows drawn at random (Nystroem), where n x n numbers are too many' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
+                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels: delta, 1 if they are equal and else 0; linear, their product; rbf, exp(-gamma |y - y\'|^2)' \
+                '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
+                '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
+                '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
+                '--degree='\t'Degree of the polynomial kernel' \
+                '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
+                '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
+                '--landmarks='\t'Approximate the kernel by M rows drawn at random (Nystroem), where an n x n matrix is too large' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
-                '--center|--no-center'\t'Subtract the column means, or do not' \
-                '--center-rows'\t'Subtract from each row its own mean, first of all (for images)' \
-                '--ddof=0 1'\t'Divide by n (0) or by n - 1 (1, as scikit-learn and R do)' \
-                '--method=pca kernel supervised'\t'What to fit' \
-                '--solver=auto covariance tsqr svd dual randomized'\t'How the eigenvalues are computed; -v says which was taken and why' \
-                '--whiten=none pca zca'\t'Scores of variance 1: pca, or turned back to the original columns: zca' \
-                '--epsilon='\t'Whitening divides by the root of eigenvalue + E; 0 is allowed' \
-                '--missing=error drop mean em'\t'Rows with missing cells: an error; dropped; the column\'s mean stands in; or the components are fitted to the cells that are there (probabilistic PCA by EM)' \
-                '--weights='\t'Column with a weight for each row; it is no feature' \
-                '--weights-kind=frequency reliability'\t'What a weight says: how often the row occurs, or how reliable it is' \
-                '--updatable|--no-updatable'\t'Keep the sums over rows in the model, d x d numbers, for update, merge, subtract and refit; or do not' \
-                '--seed='\t'Start of everything random' \
-                '--memory='\t'Refuse a fit that would need more, such as 2GB; it never changes how the fit is done' \
-                '--align-to=@model'\t'Give components the signs that they have in this older model, and nearly equal ones its order, so that nightly fits can be compared' \
-                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
-                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--center|--no-center'\t'Subtract the column means, or not' \
+                '--center-rows'\t'First subtract from each row its own mean (for images)' \
+                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R' \
+                '--method=pca kernel supervised'\t'Method to fit' \
+                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
+                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
+                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
+                '--missing=error drop mean em'\t'Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column means; em fits the observed cells (probabilistic PCA by EM)' \
+                '--weights='\t'Column of row weights; excluded from the features' \
+                '--weights-kind=frequency reliability'\t'Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is' \
+                '--updatable|--no-updatable'\t'Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need them' \
+                '--seed='\t'Random seed' \
+                '--memory='\t'Refuse a fit that needs more memory than this, such as 2GB' \
+                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model, so that nightly fits can be compared' \
+                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments 'scores loadings biplot' '*@model@data'
         case report
             set options \
-                '-o|--output=@any'\t'Write the page here, replacing the file in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the page, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--color='\t'Colour the scores by this input column: numbers in shades, other values as categories' \
-                '--axes='\t'The components whose scores are drawn first, such as 1,3; others can be chosen on the page' \
-                '--image='\t'Show the mean and the components as images, too, the columns as pixels, line by line' \
-                '--first='\t'Show loadings, scores and images of the first K components only' \
-                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '--color='\t'Colour the scores by this input column: numbers get shades, other values are categories' \
+                '--axes='\t'Components whose scores are drawn at first, such as 1,3; the page can show others' \
+                '--image='\t'Also show the mean and the components as images' \
+                '--first='\t'Show only the first K components: loadings, scores and images' \
+                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
-                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
+                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
-                '--skip-lines='\t'Lines to pass over at the start' \
-                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
-                '--triples='\t'One line for each cell: the columns of user, item and value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells that no line gives are missing, or zero (counts, words of documents)' \
+                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
+                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
                 '-k|--components='\t'Use only the first K components' \
-                '--missing=error mean project em keep'\t'A row with missing cells: an error; the column means stand in; its least-squares scores from the cells that are there; what the model expects of it, its noise allowed for; or kept with empty results' \
-                '*--keep='\t'Pass these input columns through, ahead of the results; terms as in fit -c; repeatable' \
-                '--keep-all'\t'Pass every input column through' \
-                '--with-error'\t'Add a column squared_error: what the components leave out of the row, in the units of the fit' \
-                '--with-coverage'\t'Add a column coverage: the share of the components\' variance in the cells of the row that are there' \
-                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--missing=error mean project em keep'\t'Rows with missing cells: error refuses them; mean replaces the cells by the column means; project takes least-squares scores of the observed cells; em takes expected scores given the observed cells; keep leaves the results empty' \
+                '*--keep='\t'Copy these input columns, before the results; terms as in fit -c; repeatable' \
+                '--keep-all'\t'Copy all input columns' \
+                '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
+                '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
+                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '@model' '*@data'
         case inspect
             set options \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '@model'
         case diff
             set options \
-                '--format=text csv json markdown'\t'Text to read, or one row for each thing compared: what, name, a, b, change' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--format=text csv json markdown'\t'Text to read, or a table with one row for each comparison: what, name, a, b, change' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '@model' '@model'
         case update
             set options \
-                '-o|--output=@any'\t'Write the model here, replacing the file in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
-                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
+                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
-                '--skip-lines='\t'Lines to pass over at the start' \
-                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
-                '--align-to=@model'\t'Give components the signs that they have in this older model, and nearly equal ones its order' \
-                '--missing=error drop'\t'Rows with missing cells: an error, or dropped' \
-                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
-                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model' \
+                '--missing=error drop'\t'Rows with missing cells: error refuses them; drop drops them' \
+                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '@model' '*@data'
         case merge
             set options \
-                '-o|--output=@any'\t'Write the model here, replacing the file in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--align-to=@model'\t'Give components the signs that they have in this older model, and nearly equal ones its order' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '*@model'
         case subtract
             set options \
-                '-o|--output=@any'\t'Write the model here, replacing the file in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--input-format=parquet tsv csv'\t'Insist on a format instead of looking at the content' \
+                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (insist), or data: then the columns are c1, c2, ...' \
-                '--row-names'\t'The first field of each row of text is its name, as R\'s write.table and write.csv and pandas write it: never a feature' \
+                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Characters to take off numbers, such as \'$\' or \'%\'; the number itself is not rescaled' \
-                '--skip-lines='\t'Lines to pass over at the start' \
-                '--skip-bad'\t'Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, with a warning that lists such files' \
-                '--align-to=@model'\t'Give components the signs that they have in this older model, and nearly equal ones its order' \
-                '--missing=error drop'\t'Rows with missing cells: an error, or dropped' \
-                '--threads='\t'Threads that read, compute and format; the results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row groups of it' \
-                '--scheduler='\t'The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model' \
+                '--missing=error drop'\t'Rows with missing cells: error refuses them; drop drops them' \
+                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '@model' '*@model@data'
         case refit
             set options \
-                '-o|--output=@any'\t'Write the model here, replacing the file in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--align-to=@model'\t'Give components the signs that they have in this older model, and nearly equal ones its order' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'How many components: a number, a share of the variance, all, or a rule, as in fit' \
-                '-s|--standardize|--no-standardize'\t'Divide each column by its standard deviation, or do not' \
-                '--center|--no-center'\t'Subtract the column means, or do not' \
-                '--ddof=0 1'\t'Divide by n (0) or by n - 1 (1)' \
-                '--whiten=none pca zca'\t'Scores of variance 1: pca, or turned back to the original columns: zca' \
-                '--epsilon='\t'Whitening divides by the root of eigenvalue + E; 0 is allowed' \
-                '*-c|--columns='\t'Keep these columns of the model only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Drop these columns; same terms; repeatable' \
-                '-q|--quiet'\t'No notes, no warnings; errors still appear' \
-                '-v|--verbose'\t'Say what was done, off a terminal too' \
-                '--json'\t'Print what was done as one JSON object: on standard output when it is free, else on standard error' \
+                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance, all, or a rule, as in fit' \
+                '-s|--standardize|--no-standardize'\t'Divide each column by its standard deviation, or not' \
+                '--center|--no-center'\t'Subtract the column means, or not' \
+                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1' \
+                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
+                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
+                '*-c|--columns='\t'Keep only these columns of the model: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-x|--exclude='\t'Drop these columns; terms as in -c; repeatable' \
+                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments '@model'
         case completion
             set options \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments 'bash zsh fish powershell'
         case help
             set options \
-                '-h|--help'\t'Show the usual options (-h), or all of them (--help)'
+                '-h|--help'\t'Show the usual options (-h) or all options (--help)'
             set arguments 'cluster coming-from files how-many limits methods missing models numbers oddities pictures python recipes tables unattended fit transform reconstruct explain-variance scree components plot report inspect diff update merge subtract refit completion help'
     end
 end
@@ -534,19 +534,19 @@ function __pcatool_commands
     printf '%s\n' \
             'fit'\t'Fit a model to the rows of a table and save it' \
             'transform'\t'Project rows onto a model: scores PC1, PC2, ...' \
-            'reconstruct'\t'Come back from scores to rows in original units' \
-            'explain-variance'\t'Print what each number of components keeps' \
-            'scree'\t'Draw the eigenvalues and what they add up to' \
-            'components'\t'Show what the components are made of, or draw them' \
+            'reconstruct'\t'Turn scores back into rows in original units' \
+            'explain-variance'\t'Print the variance that each number of components keeps' \
+            'scree'\t'Draw the eigenvalues and their cumulative sum' \
+            'components'\t'Print or draw the loadings of the components' \
             'plot'\t'Draw scores of rows, loadings of columns, or both' \
-            'report'\t'Show a model, and rows, on a page to look at in a browser' \
-            'inspect'\t'Tell in plain words what is in a model file' \
-            'diff'\t'Tell what has changed from one model to another' \
+            'report'\t'Write an HTML page about a model and its rows' \
+            'inspect'\t'Describe a model file in plain words' \
+            'diff'\t'Compare two models' \
             'update'\t'Add new rows to a model, without the old ones' \
-            'merge'\t'Make one model of the rows of several, without the rows' \
-            'subtract'\t'Take rows back out of a model, as for a sliding window' \
-            'refit'\t'Fit a model otherwise, without its rows' \
-            'completion'\t'Print the script by which a shell completes pcatool' \
+            'merge'\t'Merge several models into one, without their rows' \
+            'subtract'\t'Remove rows from a model, as for a sliding window' \
+            'refit'\t'Fit a model with other settings, without its rows' \
+            'completion'\t'Print a script for tab completion of pcatool in a shell' \
             'help'\t'Show a help topic, or list the topics'
 end
 

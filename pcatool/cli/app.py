@@ -53,7 +53,7 @@ __all__ = ["command", "program", "run"]
 # Widest option, in columns, whose choices are its metavar; the help of a wider one lists the choices.
 MAX_CHOICES_WIDTH = 23
 
-HELP_OF_HELP = "Show the usual options (-h), or all of them (--help)."
+HELP_OF_HELP = "Show the usual options (-h) or all options (--help)."
 
 
 class TextParameter:
@@ -200,10 +200,8 @@ def refuse_typographic_marks(words: Sequence[str]) -> None:
             if word[0] in DASHES:
                 stem = word.lstrip(DASHES + "-")
                 dashes = "-" if len(re.split(r"[=:]", stem)[0]) == 1 else "--"
-                raise UsageError(f"{show(word)} begins with a dash that is no hyphen", f"type it anew: {dashes}{stem}")
-            raise UsageError(
-                f"{show(word)} is in quotation marks that no shell knows", "type them anew: plain ' or \", or none"
-            )
+                raise UsageError(f"{show(word)} begins with a typographic dash, not a hyphen", f"type {dashes}{stem}")
+            raise UsageError(f"{show(word)} begins with a typographic quotation mark", "use plain ' or \", or none")
 
 
 def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
@@ -224,7 +222,7 @@ def refuse_value_of_flag(words: Sequence[str], flags: Collection[str], with_valu
         word = words[at]
         if before and word.lower() in TRUTH_VALUES and not os.path.lexists(word):
             raise UsageError(
-                f"{show(word)} after {before} would be read as a file, and there is none",
+                f"{show(word)} after {before} would be read as a file, which does not exist",
                 f"{before} takes no value: leave out {show(word)}, or both",
             )
         before = word if word in flags else ""
@@ -292,7 +290,7 @@ def refuse_option_as_value(command: Any, given: dict[str, Any]) -> None:
         for value in values if isinstance(values, (list, tuple)) else [values]:
             if value in options:
                 flag = param.opts[0]
-                raise UsageError(f"{flag} needs a value, and {value} is an option", f"give {flag} {param.metavar}")
+                raise UsageError(f"{flag} needs a value, but {value} is an option", f"give {flag} {param.metavar}")
 
 
 # --- the command tree ---
@@ -385,7 +383,7 @@ def _convert(field: Field[Any], given: Any) -> Any:
 def _parse_int(text: str, flag: str) -> int:
     """Return a text as int; raise `UsageError` if it is not a whole number."""
     if not re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII):
-        raise UsageError(f"{flag} {show(text)} is not a whole number", "give one, such as 0")
+        raise UsageError(f"{flag} {show(text)} is not a whole number", "give a whole number, such as 0")
     return int(text)
 
 
@@ -400,11 +398,11 @@ HELP = f"""Principal component analysis of tables: fit a model, save it, apply i
       pcatool components sample_data/digits.csv -x digit --image 8x8 -o eigen.png
       pcatool report houses.npz sample_data/houses.csv -o houses.html
 
-    Tables come from files or a pipe, results go to standard output, all else to standard error. Exit codes:
-    {", ".join(f"{code} {ending.brief}" for code, ending in EXIT_CODES.items())}. The same rows give the same
-    bytes on one machine; with OPENBLAS_CORETYPE=Haswell in the environment, on all x86-64 processors that have AVX2.
-    'pcatool COMMAND -h' shows the usual options of a
-    command, 'pcatool COMMAND --help' all. 'pcatool help' lists topics, such as tables and missing."""
+    Tables come from files or a pipe. Results go to standard output, messages to standard error.
+    Exit codes: {", ".join(f"{code} {ending.brief}" for code, ending in EXIT_CODES.items())}. The same rows
+    give the same bytes on one machine. With OPENBLAS_CORETYPE=Haswell in the environment they give the same
+    bytes on all x86-64 processors with AVX2. 'pcatool COMMAND -h' shows the usual options of a command,
+    'pcatool COMMAND --help' shows all. 'pcatool help' lists topics, such as tables and missing."""
 
 COMMANDS = (
     fit,

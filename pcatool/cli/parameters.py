@@ -43,7 +43,7 @@ Inputs = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="INPUT...",
-        help="CSV or Parquet: files, folders, globs; - or nothing is standard input.",
+        help="CSV or Parquet: files, folders, globs; standard input if - or omitted.",
         show_default=False,
     ),
     DATA,
@@ -57,7 +57,7 @@ Subject = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="MODEL|DATA...",
-        help="A model, or data to fit first; - or nothing is standard input.",
+        help="A model, or data to fit first; standard input if - or omitted.",
         show_default=False,
     ),
     MODEL_OR_DATA,
@@ -68,7 +68,7 @@ ModelOutput = Annotated[
         "-o",
         "--output",
         metavar="MODEL",
-        help="Write the model here, replacing the file in one step; - is standard output.",
+        help="File for the model, replaced in one step; - is standard output.",
         rich_help_panel="Output",
         show_default=False,
     ),
@@ -118,7 +118,7 @@ def model_of(path: str, inputs: Sequence[str] | None) -> Model:
         return load_model(path)
     except ModelError as error:
         if any(is_zip(name) for name in inputs or ()):
-            raise UsageError(error.message, "the model comes first, then the data") from None
+            raise UsageError(error.message, "name the model first, then the data") from None
         raise
 
 

@@ -66,14 +66,16 @@ def _code_of(error: BaseException, debug: bool) -> int:
         case PcatoolError():
             return _print_error(str(error), error.exit_code)
         case OSError():
-            what = show(error.filename) if error.filename else "what is needed"
+            what = show(error.filename) if error.filename else "a file"
             return _print_error(f"cannot read or write {what}: {error.strerror or error}", FileError.exit_code)
         case Exception() if is_memory_limited():
             # Libraries and the dynamic loader report a lack of memory in many ways.
             return _print_error(OUT_OF_MEMORY, RefusedError.exit_code)
         case Exception():
             unexpected = f"unexpected {type(error).__name__}: {error}"
-            return _print_error(f"{unexpected}; --debug shows where, please report it", RefusedError.exit_code)
+            return _print_error(
+                f"{unexpected}; run again with --debug to see where, and please report it", RefusedError.exit_code
+            )
     raise error
 
 

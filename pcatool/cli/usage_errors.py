@@ -92,7 +92,7 @@ def _no_option_message(name: str, command: Any, program: Any) -> str:
     if name.lstrip("-") in program.commands:
         return f"{show(name)} is a command, not an option: pcatool {name.lstrip('-')}"
     if command is not program and name.lstrip("-").lower() in command.argument_names:
-        return f"no option {show(name)}; it is given without one: pcatool {command.name} {command.options_metavar}"
+        return f"no option {show(name)}; name it without an option: pcatool {command.name} {command.options_metavar}"
     return f"no option {show(name)}{_option_hint(name, command, program)}"
 
 
@@ -119,17 +119,19 @@ def no_command(name: str, known: Iterable[str]) -> UsageError:
     near = _command_alias(name)
     near = near if near in (*known, "--version") else nearest(name, known)
     if near is None and Path(name).exists():
-        return UsageError(f"{show(name)} is a file, not a command", f"say what to do with it: {', '.join(known)}")
+        return UsageError(f"{show(name)} is a file, not a command", f"put a command before it: {', '.join(known)}")
     if name in topics():
         return UsageError(f"{show(name)} is a help topic, not a command", f"write pcatool help {name}")
-    return UsageError(f"no command {show(name)}", f"did you mean {near}?" if near else f"there are: {', '.join(known)}")
+    return UsageError(
+        f"no command {show(name)}", f"did you mean {near}?" if near else f"choose one of: {', '.join(known)}"
+    )
 
 
 def no_topic(name: str, commands: Sequence[str]) -> UsageError:
     """Return the error for an unknown help topic, with the topic or command that was probably meant."""
     near = _command_alias(name)
     near = near if near in commands else nearest(name, [*topics(), *commands])
-    hint = f"did you mean {near}?" if near else f"there are: {', '.join(topics())}; and the commands"
+    hint = f"did you mean {near}?" if near else f"choose one of: {', '.join(topics())}, or a command"
     return UsageError(f"no help topic or command {show(name)}", hint)
 
 
@@ -147,8 +149,8 @@ def further_values_error(flag: str, value: str, more: Sequence[str], kind: tuple
     terms = [part for part in (word.strip(",") for word in (value, *more)) if part]
     what = f"it looks like a {one}" if len(more) == 1 else f"they look like {one}s"
     return UsageError(
-        f"{', '.join(show(word) for word in more)} after {flag} {shlex.quote(value)} would be read as a file, and "
-        "there is none",
+        f"{', '.join(show(word) for word in more)} after {flag} {shlex.quote(value)} would be read as a file, which "
+        "does not exist",
         f"{what}: write {flag} {shlex.quote(mark.join(terms))}",
     )
 

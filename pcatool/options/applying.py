@@ -57,8 +57,9 @@ class ApplyOptions(TriplesOptions):
         "--missing",
         group="model",
         metavar="HOW",
-        help="A row with missing cells: an error; the column means stand in; its least-squares scores from the cells "
-        "that are there; what the model expects of it, its noise allowed for; or kept with empty results.",
+        help="Rows with missing cells: error refuses them; mean replaces the cells by the column means; project takes "
+        "least-squares scores of the observed cells; em takes expected scores given the observed cells; keep leaves "
+        "the results empty.",
         choices=lambda: APPLY_MISSING_POLICIES,
         shown_default="as fitted: em as project (reconstruct: em), drop as keep",
     )
@@ -67,26 +68,29 @@ class ApplyOptions(TriplesOptions):
         "--keep",
         group="output",
         metavar="COLS",
-        help="Pass these input columns through, ahead of the results; terms as in fit -c; repeatable.",
+        help="Copy these input columns, before the results; terms as in fit -c; repeatable.",
     )
-    keep_all: bool = option(False, "--keep-all", group="output", help="Pass every input column through.")
+    keep_all: bool = option(False, "--keep-all", group="output", help="Copy all input columns.")
     with_error: bool = option(
         False,
         "--with-error",
         group="output",
-        help="Add a column squared_error: what the components leave out of the row, in the units of the fit.",
+        help="Add a column squared_error: the squared residual of the row, in the units of the fit.",
     )
     with_coverage: bool = option(
         False,
         "--with-coverage",
         group="output",
-        help="Add a column coverage: the share of the components' variance in the cells of the row that are there.",
+        help="Add a column coverage: the share of the components' variance that lies in the observed cells of the row.",
     )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "components", parse_truncation(self.components))
         if self.missing == "drop":
-            raise UsageError("--missing drop is for fits: here every row read is a row written", "keep leaves it empty")
+            raise UsageError(
+                "--missing drop is for fits only: here every input row gives an output row",
+                "use --missing keep, which leaves the results empty",
+            )
         check_choices(self)
         self.check_triples({"--keep": bool(self.keep), "--keep-all": self.keep_all})
 
@@ -101,21 +105,21 @@ class OutputOptions:
         "--output",
         group="output",
         metavar="FILE|DIR/",
-        help="Write here, replacing the file in one step; - is standard output. A folder, or a name that ends with "
-        "/, gets one output for each input, under the same name; with --engine dask or spark, parts in the order of "
-        "the rows, and _SUCCESS when all of them are there.",
+        help="Output file, replaced in one step; - is standard output. A folder, or a name that ends with /, gets one "
+        "output for each input, under the same name. With --engine dask or spark it gets parts in row order, "
+        "and _SUCCESS when all parts are complete.",
         completion=ANY_FILE,
     )
     output_format: str | None = option(
         None,
         "--output-format",
         group="output",
-        help="Insist on a format instead of going by the name.",
+        help="Format of the output, instead of choosing it by the name.",
         choices=choices_from(WRITERS),
-        shown_default="by the name of -o, else csv; of parts, parquet",
+        shown_default="by the name of -o, else csv; parquet for parts",
     )
     header: bool = option(
-        True, "--output-header/--no-output-header", group="output", help="Write the line of names, or do not."
+        True, "--output-header/--no-output-header", group="output", help="Write the line of column names, or not."
     )
     float_format: str | None = option(
         None,
@@ -123,15 +127,15 @@ class OutputOptions:
         group="output",
         metavar="FORMAT",
         help="Format of numbers in text, such as .6g or %.3f.",
-        shown_default="the shortest that reads back the same",
+        shown_default="the shortest text that reads back as the same number",
     )
     no_clobber: bool = option(False, "--no-clobber", group="output", help="Refuse to replace a file that exists.")
     resume: bool = option(
         False,
         "--resume",
         group="output",
-        help="With -o DIR/: pass over the inputs whose output is there, not older than the input and the model; it "
-        "goes by names and times only, so give the same options.",
+        help="With -o DIR/: skip inputs whose output exists and is not older than the input and the model. Only names "
+        "and times are compared, so give the same options.",
     )
 
     def __post_init__(self) -> None:
@@ -151,7 +155,7 @@ class AlignOptions:
         FitOptions,
         "align_to",
         None,
-        help="Give components the signs that they have in this older model, and nearly equal ones its order.",
+        help="Align signs of the components, and the order of nearly equal ones, with this older model.",
     )
 
 
@@ -163,7 +167,7 @@ class UpdateOptions(AlignOptions):
         None,
         "--missing",
         group="input",
-        help="Rows with missing cells: an error, or dropped.",
+        help="Rows with missing cells: error refuses them; drop drops them.",
         choices=lambda: ("error", "drop"),
         shown_default=SHOWN_AS_FITTED,
     )
@@ -180,7 +184,7 @@ class RefitOptions(AlignOptions):
         FitOptions,
         "components",
         None,
-        help="How many components: a number, a share of the variance, all, or a rule, as in fit.",
+        help="Number of components: a whole number, a share of the variance, all, or a rule, as in fit.",
         shown_default=SHOWN_AS_FITTED,
     )
     standardize: bool | None = option_like(
@@ -188,12 +192,12 @@ class RefitOptions(AlignOptions):
         "standardize",
         None,
         names=("--standardize/--no-standardize", "-s"),
-        help="Divide each column by its standard deviation, or do not.",
+        help="Divide each column by its standard deviation, or not.",
         shown_default=SHOWN_AS_FITTED,
     )
     center: bool | None = option_like(FitOptions, "center", None, shown_default=SHOWN_AS_FITTED)
     ddof: int | None = option_like(
-        FitOptions, "ddof", None, help="Divide by n (0) or by n - 1 (1).", shown_default=SHOWN_AS_FITTED
+        FitOptions, "ddof", None, help="Divisor of variances: 0 for n, or 1 for n - 1.", shown_default=SHOWN_AS_FITTED
     )
     whiten: str | None = option_like(FitOptions, "whiten", None, shown_default=SHOWN_AS_FITTED)
     epsilon: float | None = option_like(FitOptions, "epsilon", None, shown_default=SHOWN_AS_FITTED)
@@ -202,12 +206,12 @@ class RefitOptions(AlignOptions):
         "columns",
         (),
         group="model",
-        help="Keep these columns of the model only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; "
+        help="Keep only these columns of the model: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; "
         "repeatable.",
         shown_default="all in the model",
     )
     exclude: tuple[str, ...] = option_like(
-        SelectOptions, "exclude", (), group="model", help="Drop these columns; same terms; repeatable."
+        SelectOptions, "exclude", (), group="model", help="Drop these columns; terms as in -c; repeatable."
     )
 
     def __post_init__(self) -> None:

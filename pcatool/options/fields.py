@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, field, fields
 from sys import float_info
 from typing import Any, NamedTuple
@@ -36,6 +36,7 @@ __all__ = [
     "choices_from",
     "convert_to_float",
     "convert_to_int",
+    "either",
     "given_flags",
     "is_count",
     "is_flag",
@@ -56,7 +57,7 @@ __all__ = [
 
 
 class Completion(NamedTuple):
-    """How a shell completes the value of an option or argument: with files of some kinds, with words, or not at all."""
+    """Completion of the value of an option or argument by a shell: files of some kinds, words, or none."""
 
     files: tuple[str, ...] = ()  # kinds of files: model, data, any
     words: Callable[[], tuple[str, ...]] = tuple  # other values may be valid, too, such as a number for -k
@@ -190,7 +191,7 @@ def _test(field: Field[Any], setting: Setting) -> dict[str, Any]:
     if choices is None:
         return {"test": is_flag, "why": "neither true nor false"}
     known = choices()
-    return {"test": lambda value: is_text(value) and value in known, "why": f"none of {', '.join(known)}"}
+    return {"test": lambda value: is_text(value) and value in known, "why": f"not one of {', '.join(known)}"}
 
 
 def is_number(value: Any) -> bool:
@@ -252,7 +253,13 @@ def require_choice(choice: str, allowed: Callable[[], tuple[str, ...]], flag: st
     if choice not in allowed():
         near = nearest(choice, allowed())
         hint = f"did you mean {near}?" if near else ""
-        raise UsageError(f"{flag} {show(choice)} is none of {', '.join(allowed())}", hint)
+        raise UsageError(f"invalid value {show(choice)} for {flag}: choose {either(allowed())}", hint)
+
+
+def either(names: Sequence[str]) -> str:
+    """Return names as a list in prose: `a, b or c`."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def convert_to_float(record: object, name: str, flag: str, *, above: float = -math.inf) -> None:
@@ -282,14 +289,14 @@ def convert_to_int(record: object, name: str, flag: str) -> None:
     if value is None:
         return
     if not re.fullmatch(r"[0-9]{1,9}", str(value), re.ASCII) or int(value) < 1:
-        raise UsageError(f"{flag} {show(value)} is not a whole number from 1", "give one")
+        raise UsageError(f"{flag} {show(value)} is not a whole number from 1", "give a number such as 10")
     object.__setattr__(record, name, int(value))
 
 
 def refuse_without(flag: str, value: object, allowed: bool, what: str) -> None:
     """Raise `UsageError` if a flag was given but is not `allowed`; without option `what` it has no effect."""
     if value not in (None, ()) and not allowed:
-        raise UsageError(f"{flag} would change nothing here", f"it belongs to {what}")
+        raise UsageError(f"{flag} has no effect without {what}", f"leave out {flag}")
 
 
 # Option here -> its names in other tools.
@@ -331,26 +338,26 @@ _NAMES = {
 
 OPTIONS = {word: option for option, words in _NAMES.items() for word in words.split()}
 
-_ROWS = "every row is read: choose rows beforehand, as in head -n 1001 data.csv | pcatool fit -o model.npz"
+_ROWS = "all rows are read: select rows first, as in head -n 1001 data.csv | pcatool fit -o model.npz"
 _IMPUTE = "--missing mean or em fits with missing cells, and pcatool reconstruct --fill puts values into them"
-_GROUPS = "there are no fits by group: write a file for each group and fit each, or colour rows with plot --color"
-_ROTATE = "there is no rotation of components: rotate what pcatool components prints"
-_ENCODE = "text is never turned into numbers: write columns of 0 and 1 beforehand; --label takes text as it is"
-_SPLIT = "there is no splitting: fit some rows, transform the others; -k cross-validation chooses k by rows left out"
-_STOP = "there is nothing to set: solvers stop by a bound on their error, which -v prints"
-_FEATURES = "rows are read as they are: transform columns beforehand"
-_OTHER_METHODS = "--method has pca, kernel and supervised"
-_SPARSE = "there is no sparse PCA: components --values contributions shows which columns count"
-_HOLES = "--missing drop leaves out rows with missing cells"
-_PICTURE = "pictures have no settings of this kind: their title says what was drawn; -o name.svg can be edited"
-_DRAW = "pcatool scree, components --image and plot draw, with -o picture.png"
-_INPUT = "inputs are named without an option, as in pcatool fit data.csv -o model.npz"
+_GROUPS = "there are no fits by group: fit a file for each group, or colour rows with plot --color"
+_ROTATE = "there is no rotation of components: rotate the loadings that pcatool components prints"
+_ENCODE = "text columns are not encoded: write columns of 0 and 1 first; --label takes text as it is"
+_SPLIT = "rows are not split: fit one file, transform the other; -k cross-validation chooses k on held-out rows"
+_STOP = "there is no tolerance to set: solvers stop at a bound on their error, which -v prints"
+_FEATURES = "values are used as they are: transform columns first"
+_OTHER_METHODS = "--method is pca, kernel or supervised"
+_SPARSE = "there is no sparse PCA: components --values contributions shows which columns matter"
+_HOLES = "--missing drop drops rows with missing cells"
+_PICTURE = "pictures have no such setting: write -o name.svg, and edit that file"
+_DRAW = "pcatool scree, plot and components --image draw pictures, with -o picture.png"
+_INPUT = "name inputs without an option, as in pcatool fit data.csv -o model.npz"
 _SHEET = "spreadsheets are not read: save the sheet as CSV"
-_FORCE = "-o replaces a file as it is, and --no-clobber refuses to"
-_BATCH = "rows are read in blocks in any case: memory does not grow with their number"
+_FORCE = "-o always replaces an existing file, unless --no-clobber is given"
+_BATCH = "rows are always read in blocks: memory does not grow with their number"
 _SHARE = "-k 0.95 keeps that share of the variance, and pcatool explain-variance prints the shares"
 _UPDATE = "pcatool update adds rows to a model"
-_TYPE = "all numbers are of 64 bits"
+_TYPE = "all numbers are 64-bit floats"
 
 # Sentence -> options of other tools that have no counterpart here.
 _SAID = {

@@ -117,8 +117,8 @@ def _check_threshold(rule: str, text: str) -> None:
 # Solvers whose results for blocks add up.
 ADDITIVE_SOLVERS = ("covariance", "tsqr")
 
-USE_THREADS = "--engine threads does it on one machine"
-MEANS_NEED_ALL_ROWS = "what stands in for missing cells depends on all rows"
+USE_THREADS = "use --engine threads, on one machine"
+MEANS_NEED_ALL_ROWS = "the values that replace missing cells depend on all rows"
 
 
 class SumSettings(NamedTuple):
@@ -147,49 +147,49 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
     return (
         Obstacle(
             settings.triples,
-            "single cells were fitted, not whole rows",
+            "the model was fitted to single cells, not to whole rows",
             "--triples cannot be spread over parts: any line may add to any row",
             USE_THREADS,
         ),
         Obstacle(
             settings.method == "kernel" or settings.kernel,
-            "kernel PCA keeps rows, not sums over them"
+            "kernel PCA keeps rows, not sums over rows"
             if settings.method == "kernel"
-            else "with --kernel the labels are compared with all rows at once",
-            f"--method {settings.method} with a kernel cannot be spread over parts: it compares all rows",
+            else "with --kernel all pairs of rows are compared",
+            f"--method {settings.method} with a kernel cannot be spread over parts: it compares all pairs of rows",
             USE_THREADS,
         ),
         Obstacle(
             settings.label_kernel == "rbf",
-            "the label kernel rbf compares all rows with all",
+            "the label kernel rbf compares the labels of all pairs of rows",
             "--label-kernel rbf cannot be spread over parts: every label is compared with every other",
-            "--label-kernel delta or linear adds up",
+            "use --label-kernel delta or linear",
         ),
         Obstacle(
             settings.missing == "em",
             MEANS_NEED_ALL_ROWS,
-            "--missing em cannot be spread over parts: it passes over the rows again and again",
-            f"--missing mean or drop takes one pass; {USE_THREADS}",
+            "--missing em cannot be spread over parts: it reads the rows many times",
+            "use --missing mean or drop, or --engine threads on one machine",
         ),
         Obstacle(settings.missing == "mean", MEANS_NEED_ALL_ROWS, None),
-        Obstacle(settings.solver == "randomized", "solver randomized forms no sums that add up", None),
+        Obstacle(settings.solver == "randomized", "solver randomized computes no sums over rows", None),
         Obstacle(
             settings.solver not in ("auto", *ADDITIVE_SOLVERS),
             None,
             f"--solver {settings.solver} cannot be spread over parts: it needs all rows in one place",
-            "--solver covariance or tsqr adds up what parts of the rows say",
+            "use --solver covariance or tsqr",
         ),
         Obstacle(
             settings.solver == "tsqr" and settings.missing == "mean",
             None,
             "--solver tsqr with --missing mean cannot be spread over parts: it needs the means first",
-            "--solver covariance takes one pass",
+            "use --solver covariance",
         ),
         Obstacle(
             bool(settings.rule),
             None,
             f"-k {settings.rule} cannot be spread over parts: it needs the rows themselves",
-            f"another rule goes by the eigenvalues; {USE_THREADS}",
+            "use a rule that needs only eigenvalues, such as -k ratio, or --engine threads on one machine",
         ),
     )
 
@@ -218,9 +218,10 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--components",
         group="model",
         metavar="K",
-        help="How many components: a number, a share of the variance (the smallest k that keeps it), all, or a rule: "
+        help="Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a "
+        "rule: "
         + ", ".join(name for name in RULES if name != "all")
-        + ". A report of a model shows its first K.",
+        + ". For a report of a model: its first K components.",
         completion=word_of(*RULES),
         kept=Setting(
             is_components,
@@ -240,14 +241,14 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         True,
         "--center/--no-center",
         group="model",
-        help="Subtract the column means, or do not.",
+        help="Subtract the column means, or not.",
         kept=Setting(always=True),
     )
     center_rows: bool = option(
         False,
         "--center-rows",
         group="model",
-        help="Subtract from each row its own mean, first of all (for images).",
+        help="First subtract from each row its own mean (for images).",
         kept=Setting(),
     )
     ddof: int = option(
@@ -255,25 +256,30 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--ddof",
         group="model",
         metavar="0|1",
-        help="Divide by n (0) or by n - 1 (1, as scikit-learn and R do).",
+        help="Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R.",
         completion=word_of("0", "1"),
         kept=Setting(lambda value: is_count(value) and value < 2, "neither 0 nor 1", always=True),
     )
     method: str = option(
-        "pca", "--method", group="model", help="What to fit.", choices=choices_from(METHODS), kept=Setting(always=True)
+        "pca",
+        "--method",
+        group="model",
+        help="Method to fit.",
+        choices=choices_from(METHODS),
+        kept=Setting(always=True),
     )
     solver: str = option(
         "auto",
         "--solver",
         group="model",
-        help="How the eigenvalues are computed; -v says which was taken and why.",
+        help="Algorithm for the eigenvalues; -v prints which one was used and why.",
         choices=choices_from(SOLVERS, "auto"),
     )
     whiten: str = option(
         "none",
         "--whiten",
         group="model",
-        help="Scores of variance 1: pca, or turned back to the original columns: zca.",
+        help="Scale the scores to variance 1: pca; zca also rotates them back to the original columns.",
         choices=lambda: WHITENINGS,
         kept=Setting(),
     )
@@ -282,18 +288,18 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--epsilon",
         group="model",
         metavar="E",
-        help="Whitening divides by the root of eigenvalue + E; 0 is allowed.",
+        help="Whitening divides by the square root of eigenvalue + E; E may be 0.",
         shown_default="1e-5 of the mean eigenvalue",
         kept=Setting(
-            lambda value: is_number(value) and value >= 0, "not a number from 0", needs="whiten", decided=True
+            lambda value: is_number(value) and value >= 0, "not a number of 0 or more", needs="whiten", decided=True
         ),
     )
     missing: str = option(
         "error",
         "--missing",
         group="model",
-        help="Rows with missing cells: an error; dropped; the column's mean stands in; or the components are fitted "
-        "to the cells that are there (probabilistic PCA by EM).",
+        help="Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column "
+        "means; em fits the observed cells (probabilistic PCA by EM).",
         choices=lambda: MISSING_POLICIES,
         kept=Setting(always=True),
     )
@@ -302,15 +308,15 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--weights",
         group="model",
         metavar="COL",
-        help="Column with a weight for each row; it is no feature.",
-        kept=Setting(is_text, "no text", methods=("pca",)),
+        help="Column of row weights; excluded from the features.",
+        kept=Setting(is_text, "not a text", methods=("pca",)),
     )
     weights_kind: str = option(
         "frequency",
         "--weights-kind",
         group="model",
-        help="What a weight says: how often the row occurs, or how reliable it is. With --ddof 1 the divisor is "
-        "sum w - 1, or sum w - sum w^2 / sum w.",
+        help="Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is. With "
+        "--ddof 1 the divisor is sum w - 1, or sum w - sum w^2 / sum w.",
         choices=lambda: WEIGHTS_KINDS,
         kept=Setting(methods=("pca",), needs="weights"),
     )
@@ -318,7 +324,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         None,
         "--updatable/--no-updatable",
         group="output",
-        help="Keep the sums over rows in the model, d x d numbers, for update, merge, subtract and refit; or do not.",
+        help="Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need "
+        "them.",
         shown_default=f"kept up to {MAX_UPDATABLE_COLUMNS} columns",
     )
     seed: int = option(
@@ -326,15 +333,15 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--seed",
         group="model",
         metavar="N",
-        help="Start of everything random.",
-        kept=Setting(is_count, "not a number of things", decided=True),
+        help="Random seed.",
+        kept=Setting(is_count, "not a whole number from 0", decided=True),
     )
     memory: str | None = option(
         None,
         "--memory",
         group="model",
         metavar="SIZE",
-        help="Refuse a fit that would need more, such as 2GB; it never changes how the fit is done.",
+        help="Refuse a fit that needs more memory than this, such as 2GB. The limit never changes the result.",
         shown_default="half of what is free",
     )
 
@@ -343,7 +350,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--align-to",
         group="model",
         metavar="OLD",
-        help="Give components the signs that they have in this older model, and nearly equal ones its order, so that "
+        help="Align signs of the components, and the order of nearly equal ones, with this older model, so that "
         "nightly fits can be compared.",
         completion=MODEL,
         takes="Model | str | PathLike[str] | None",
@@ -363,17 +370,17 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         if self.epsilon is not None and self.epsilon < 0:
             raise UsageError(f"--epsilon {self.epsilon:g} is below 0", "give 0 or more")
         if self.epsilon is not None and self.whiten == "none":
-            raise UsageError("--epsilon would change nothing here", "it belongs to --whiten pca or zca")
+            raise UsageError("--epsilon has no effect without --whiten pca or zca", "leave out --epsilon")
         self.check_kernel(self.method)
         if self.align_to is not None and self.kernel is not None:
             raise UsageError(
-                "--align-to does not go with kernels: two fits share no directions", "leave out --align-to"
+                "--align-to does not go with kernels: two kernel models share no directions", "leave out --align-to"
             )
         self.check_labels(self.method)
         self._check_method()
         if self.updatable is not None and self.why_not_updatable is not None:
             flag = self.updatable_flag
-            raise UsageError(f"{flag} would change nothing here: {self.why_not_updatable}", f"leave out {flag}")
+            raise UsageError(f"{flag} has no effect: {self.why_not_updatable}", f"leave out {flag}")
         self.check_triples(
             {
                 f"--method {self.method}": self.method != "pca",
@@ -430,7 +437,10 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
             raise UsageError(f"{given[0]} does not go with --method {self.method}", f"leave out {given[0]}")
         if self.kernel == "precomputed" and (self.standardize or self.center_rows):
             flag = "--standardize" if self.standardize else "--center-rows"
-            raise UsageError(f"{flag} does not go with --kernel precomputed", "the table holds no rows to change")
+            raise UsageError(
+                f"{flag} does not go with --kernel precomputed",
+                f"leave out {flag}: the table holds kernel values, not rows",
+            )
 
 
 @dataclass(frozen=True)
@@ -442,8 +452,8 @@ class ScoreOptions:
         "--scores",
         group="output",
         metavar="OUT",
-        help="Write the scores of the same rows here, too, as transform would; a pipe is read once, through a "
-        "temporary file. - is standard output.",
+        help="Also write the scores of the fitted rows to this file, as transform does; - is standard output. A pipe "
+        "is copied to a temporary file.",
         completion=ANY_FILE,
     )
     keep: tuple[str, ...] = option(
@@ -451,11 +461,11 @@ class ScoreOptions:
         "--keep",
         group="output",
         metavar="COLS",
-        help="With --scores: pass these input columns through, ahead of the scores; terms as in -c; repeatable.",
+        help="With --scores: copy these input columns, before the scores; terms as in -c; repeatable.",
     )
-    keep_all: bool = option(False, "--keep-all", group="output", help="With --scores: pass every input column through.")
+    keep_all: bool = option(False, "--keep-all", group="output", help="With --scores: copy all input columns.")
 
     def __post_init__(self) -> None:
         given = "--keep-all" if self.keep_all else "--keep" if self.keep else None
         if given is not None and self.scores is None:
-            raise UsageError(f"{given} would change nothing here", "it belongs to --scores")
+            raise UsageError(f"{given} has no effect without --scores", f"leave out {given}")

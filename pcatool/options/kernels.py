@@ -10,6 +10,7 @@ from pcatool.options.fields import (
     are_names,
     convert_to_float,
     convert_to_int,
+    either,
     is_count,
     is_number,
     is_object,
@@ -42,11 +43,11 @@ class KernelOptions:
         "--kernel",
         group="kernel",
         metavar="NAME",
-        help="How alike two rows are: " + ", ".join(KERNELS) + ".",
+        help="Kernel, the similarity of two rows: " + ", ".join(KERNELS) + ".",
         shown_default="rbf with --method kernel",
         completion=word_of(*KERNELS),
         kept=Setting(  # `KernelModel` checks the numbers
-            is_object, "not a kernel with its numbers", key="name", methods=("kernel", "supervised"), decided=True
+            is_object, "not a kernel with its parameters", key="name", methods=("kernel", "supervised"), decided=True
         ),
     )
     gamma: float | None = option(
@@ -54,7 +55,7 @@ class KernelOptions:
         "--gamma",
         group="kernel",
         metavar="G",
-        help="Of rbf, polynomial, sigmoid, laplacian.",
+        help="Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels.",
         shown_default="1/d",
         kept=Setting(part_of="kernel"),
     )
@@ -63,7 +64,7 @@ class KernelOptions:
         "--degree",
         group="kernel",
         metavar="P",
-        help="Of polynomial.",
+        help="Degree of the polynomial kernel.",
         shown_default="3",
         kept=Setting(part_of="kernel"),
     )
@@ -72,7 +73,7 @@ class KernelOptions:
         "--coef0",
         group="kernel",
         metavar="C",
-        help="Of polynomial and sigmoid.",
+        help="Constant term of the polynomial and sigmoid kernels.",
         shown_default="1",
         kept=Setting(part_of="kernel"),
     )
@@ -82,7 +83,7 @@ class KernelOptions:
         "--neighbors",
         group="kernel",
         metavar="N",
-        help="Neighbours of each row, of isomap, lle, laplacian-eigenmap.",
+        help="Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels.",
         shown_default="10",
         kept=Setting(part_of="kernel"),
     )
@@ -91,7 +92,7 @@ class KernelOptions:
         "--landmarks",
         group="kernel",
         metavar="M",
-        help="Approximate from M rows drawn at random (Nystroem), where n x n numbers are too many.",
+        help="Approximate the kernel by M rows drawn at random (Nystroem), where an n x n matrix is too large.",
         shown_default="every row",
         kept=Setting(
             lambda value: is_count(value) and value > 0, "not a number of rows", methods=("kernel",), decided=True
@@ -107,12 +108,14 @@ class KernelOptions:
         if self.kernel is not None:
             KERNELS[self.kernel]
         for name, kernels in KERNELS_USING.items():
-            refuse_without(f"--{name}", getattr(self, name), self.kernel in kernels, f"--kernel {', '.join(kernels)}")
+            refuse_without(f"--{name}", getattr(self, name), self.kernel in kernels, f"--kernel {either(kernels)}")
         refuse_without("--landmarks", self.landmarks, method == "kernel", "--method kernel")
         if self.landmarks is not None and self.kernel in ("precomputed", *GRAPH_KERNELS):
-            raise UsageError(f"--landmarks does not go with --kernel {self.kernel}", "it needs every row")
+            raise UsageError(f"--landmarks does not go with --kernel {self.kernel}", "leave out --landmarks")
         if method == "supervised" and self.kernel in GRAPH_KERNELS:
-            raise UsageError(f"--kernel {self.kernel} has no supervised form", "use rbf, linear or another of rows")
+            raise UsageError(
+                f"--kernel {self.kernel} does not go with --method supervised", "use --kernel rbf or linear"
+            )
         convert_to_float(self, "gamma", "--gamma", above=0)
         convert_to_float(self, "degree", "--degree", above=0)
         convert_to_float(self, "coef0", "--coef0")
@@ -132,7 +135,7 @@ class LabelOptions:
         "--label",
         group="supervised",
         metavar="COLS",
-        help="Columns that supervise; they are no features; terms as in -c; repeatable.",
+        help="Label columns; excluded from the features; terms as in -c; repeatable.",
         kept=Setting(
             lambda value: bool(value) and are_names(value),
             "not a list of names",
@@ -145,7 +148,8 @@ class LabelOptions:
         None,
         "--label-kernel",
         group="supervised",
-        help="How alike two labels are: equal or not, their product, or exp(-gamma |y - y'|^2).",
+        help="Similarity of two labels: delta, 1 if they are equal and else 0; linear, their product; rbf, "
+        "exp(-gamma |y - y'|^2).",
         choices=lambda: LABEL_KERNELS,
         shown_default="delta for text, linear for numbers",
         kept=Setting(methods=("supervised",), decided=True),
@@ -155,7 +159,7 @@ class LabelOptions:
         "--label-gamma",
         group="supervised",
         metavar="G",
-        help="Of --label-kernel rbf.",
+        help="Coefficient gamma of --label-kernel rbf.",
         shown_default="1/labels",
         kept=Setting(
             lambda value: is_number(value) and value > 0,
@@ -174,6 +178,6 @@ class LabelOptions:
         ):  # fmt: skip
             refuse_without(flag, value, supervised, "--method supervised")
         if supervised and not self.label:
-            raise UsageError("--method supervised needs a label", "name its column with --label")
+            raise UsageError("--method supervised needs a label column", "name it with --label")
         refuse_without("--label-gamma", self.label_gamma, self.label_kernel == "rbf", "--label-kernel rbf")
         convert_to_float(self, "label_gamma", "--label-gamma", above=0)

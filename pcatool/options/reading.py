@@ -30,7 +30,7 @@ class TableOptions:
         None,
         "--input-format",
         group="input",
-        help="Insist on a format instead of looking at the content.",
+        help="Format of the input, instead of recognising it by its content.",
         choices=choices_from(READERS),
     )
     delimiter: str | None = option(
@@ -47,23 +47,23 @@ class TableOptions:
         None,
         "--header/--no-header",
         group="input",
-        help="The first line holds names (insist), or data: then the columns are c1, c2, ...",
-        shown_default="names, refused when it looks like data",
+        help="The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...",
+        shown_default="names; refused if they look like data",
     )
     row_names: bool = option(
         False,
         "--row-names",
         group="input",
-        help="The first field of each row of text is its name, as R's write.table and write.csv and pandas write it: "
-        "never a feature. --keep passes it through as row_name, or by its name in the header.",
+        help="The first field of each line is the name of the row, as R and pandas write it, and not a feature. --keep "
+        "passes it through as row_name, or under its name in the header.",
     )
     null_value: tuple[str, ...] = option(
         (),
         "--null-value",
         group="input",
         metavar="TEXT",
-        help="A further spelling of a missing cell; repeatable. Always missing, in any letter case: "
-        "an empty cell, NA, N/A, NaN, null, none and a lone dot.",
+        help="A further spelling of a missing cell; repeatable. An empty cell, NA, N/A, NaN, null, none and a lone dot "
+        "always count as missing, in any letter case.",
     )
     encoding: str = option(
         "utf-8",
@@ -87,15 +87,15 @@ class TableOptions:
         "--strip",
         group="input",
         metavar="CHARS",
-        help="Characters to take off numbers, such as '$' or '%'; the number itself is not rescaled.",
+        help="Remove these characters from numbers, such as '$' or '%'; the numbers are not rescaled.",
     )
-    skip_lines: int = option(0, "--skip-lines", group="input", metavar="N", help="Lines to pass over at the start.")
+    skip_lines: int = option(0, "--skip-lines", group="input", metavar="N", help="Skip this many lines at the start.")
     skip_bad: bool = option(
         False,
         "--skip-bad",
         group="input",
-        help="Leave out a file that cannot be read, is damaged, has another schema or a bad cell: the whole of it, "
-        "with a warning that lists such files. Not for pipes.",
+        help="Skip each file that cannot be read, is damaged, has another schema or a bad cell. A warning lists the "
+        "skipped files. Not for pipes.",
     )
 
     def __post_init__(self) -> None:
@@ -111,14 +111,14 @@ class TableOptions:
             raise UsageError(f"--decimal {show(self.decimal)} is not a decimal mark", "give '.' or ','")
         if self.decimal == self.thousands:
             other = "," if self.decimal == "." else "."
-            remedy = f"say --decimal '{other}', too, if the thousands mark is {show(self.thousands)}"
+            remedy = f"add --decimal '{other}' if the thousands mark is {show(self.thousands)}"
             raise UsageError(f"--decimal and --thousands are both {show(self.decimal)}", remedy)
         for flag, mark in (("-d", self.delimiter), ("--comment", self.comment), ("--thousands", self.thousands)):
             if mark is not None and mark in NUMBER_CHARACTERS:
-                raise UsageError(f"{flag} {show(mark)} would take numbers apart", "give a mark that no number has")
+                raise UsageError(f"{flag} {show(mark)} would split numbers", "use a character that numbers do not have")
         if set(self.strip) & set(NUMBER_CHARACTERS + self.decimal):
             raise UsageError(
-                f"--strip {show(self.strip)} would take numbers apart", "leave out digits, signs and marks"
+                f"--strip {show(self.strip)} would change numbers", "leave out digits, signs and decimal marks"
             )
         if self.skip_lines < 0:
             raise UsageError(f"--skip-lines {self.skip_lines} is below 0", "give a whole number from 0")
@@ -126,7 +126,7 @@ class TableOptions:
         try:
             codecs.lookup(self.encoding)
         except LookupError:
-            raise UsageError(f"no encoding called {show(self.encoding)}", "try latin-1, cp1252 or utf-16") from None
+            raise UsageError(f"unknown encoding {show(self.encoding)}", "try latin-1, cp1252 or utf-16") from None
 
     def _check_comment(self) -> None:
         """Refuse a comment mark that is another mark of the table, a blank or a letter: rows would be cut off."""
@@ -135,17 +135,17 @@ class TableOptions:
             if self.comment is not None and self.comment == mark:
                 raise UsageError(f"--comment and {flag} are both {show(self.comment)}", "give two different marks")
         if self.comment is not None and self.comment.isspace():
-            raise UsageError("--comment is a blank", "name the mark that begins a comment, such as '#'")
+            raise UsageError("--comment is a blank", "give the character that begins a comment, such as '#'")
         if self.comment is not None and self.comment.isalpha():
-            remedy = "name the mark that begins a comment, such as '#'"
-            raise UsageError(f"--comment {show(self.comment)} would take words apart", remedy)
+            remedy = "give the character that begins a comment, such as '#'"
+            raise UsageError(f"--comment {show(self.comment)} would cut off words", remedy)
 
     def check_separator(self, separator: str) -> None:
         """Refuse a comment mark equal to the field separator; the format of the table may decide the separator."""
         if self.comment == separator:
             raise UsageError(
-                f"--comment {show(self.comment)} separates the fields",
-                "name the mark that begins a comment, such as '#', or another separator with -d",
+                f"--comment {show(self.comment)} is also the field separator",
+                "give another comment character, such as '#', or another separator with -d",
             )
 
     @staticmethod
@@ -155,7 +155,7 @@ class TableOptions:
             return
         if len(value) != 1 or value in '"\r\n' or ord(value) > 127:
             remedy = "use one ASCII character" + (", or tab, comma, semicolon, pipe, space, blanks" if also else "")
-            raise UsageError(f"{flag} {show(value)} is not one usable character", remedy)
+            raise UsageError(f"{flag} {show(value)} is not a single usable character", remedy)
 
 
 @dataclass(frozen=True)
@@ -168,11 +168,16 @@ class SelectOptions:
         "--columns",
         group="input",
         metavar="COLS",
-        help="Use these columns only: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable.",
+        help="Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable.",
         shown_default="all that hold numbers",
     )
     exclude: tuple[str, ...] = option(
-        (), "-x", "--exclude", group="input", metavar="COLS", help="Leave these columns out; same terms; repeatable."
+        (),
+        "-x",
+        "--exclude",
+        group="input",
+        metavar="COLS",
+        help="Leave out these columns; terms as in -c; repeatable.",
     )
 
 
@@ -189,15 +194,15 @@ class TriplesOptions:
         "--triples",
         group="input",
         metavar="COLS",
-        help="One line for each cell: the columns of user, item and value, as in --triples user,item,rating. "
-        "A row for each user, a column for each item.",
+        help="The input has one line for each cell: columns of the user, the item and the value, as in --triples "
+        "user,item,rating. The fit has a row for each user and a column for each item.",
         takes="str | Sequence[str] | None",
     )
     absent: str | None = option(
         None,
         "--absent",
         group="input",
-        help="With --triples: cells that no line gives are missing, or zero (counts, words of documents).",
+        help="With --triples: cells without a line are missing, or zero (for counts, such as words of documents).",
         choices=lambda: ABSENT_VALUES,
         shown_default="missing, or as the model was fitted",
         kept=Setting(methods=("pca",), decided=True),
@@ -210,7 +215,7 @@ class TriplesOptions:
         """
         if not self.triples:
             if self.absent is not None:
-                raise UsageError("--absent would change nothing here", "it belongs to --triples")
+                raise UsageError("--absent has no effect without --triples", "leave out --absent")
             return
         given = [flag for flag, used in others.items() if used]
         if given:

@@ -37,7 +37,7 @@ class ReportOptions:
         None,
         "--format",
         group="output",
-        help="Form of the report.",
+        help="Format of the report.",
         choices=lambda: FORMS,
         shown_default="table on a terminal, csv elsewhere",
     )
@@ -46,7 +46,7 @@ class ReportOptions:
         "--threshold",
         group="output",
         metavar="SHARE",
-        help="Print only how many components keep this share of the variance.",
+        help="Print only the number of components that keep this share of the variance.",
     )
 
     def __post_init__(self) -> None:
@@ -64,8 +64,8 @@ class ThreadOptions:
         "--threads",
         group="general",
         metavar="N",
-        help="Threads that read, compute and format; the results do not depend on it.",
-        shown_default="the cores this process may use",
+        help="Number of threads that read, compute and format; results do not depend on it.",
+        shown_default="the number of cores this process may use",
     )
 
     def __post_init__(self) -> None:
@@ -87,8 +87,8 @@ class EngineOptions(ThreadOptions):
         "threads",
         "--engine",
         group="general",
-        help="Where the work is done: on the cores of this machine, or on a cluster, a task for each file or some row "
-        "groups of it.",
+        help="Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row "
+        "groups of a file.",
         choices=choices_from(ENGINES),
     )
     scheduler: str | None = option(
@@ -96,15 +96,15 @@ class EngineOptions(ThreadOptions):
         "--scheduler",
         group="general",
         metavar="ADDRESS",
-        help="The cluster: for dask the scheduler, as tcp://host:8786; for spark the master, as spark://host:7077 or "
-        "local[4].",
-        shown_default="dask: workers on this machine; spark: as its environment says",
+        help="Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as "
+        "spark://host:7077 or local[4].",
+        shown_default="dask: workers on this machine; spark: from its environment",
     )
 
     def __post_init__(self) -> None:
         check_choices(self)
         if self.scheduler is not None and not self.in_other_processes:
-            raise UsageError("--scheduler would change nothing here", "it belongs to --engine dask or spark")
+            raise UsageError("--scheduler has no effect without --engine dask or spark", "leave out --scheduler")
         super().__post_init__()
 
     @property
@@ -117,12 +117,20 @@ class EngineOptions(ThreadOptions):
 class GeneralOptions:
     """Options of the messages of a run."""
 
-    quiet: bool = option(False, "-q", "--quiet", group="general", help="No notes, no warnings; errors still appear.")
-    verbose: bool = option(False, "-v", "--verbose", group="general", help="Say what was done, off a terminal too.")
+    quiet: bool = option(
+        False, "-q", "--quiet", group="general", help="Print no notes and no warnings; errors are still printed."
+    )
+    verbose: bool = option(
+        False,
+        "-v",
+        "--verbose",
+        group="general",
+        help="Print a summary of the run, also if standard error is not a terminal.",
+    )
     json: bool = option(
         False,
         "--json",
         group="general",
-        help="Print what was done as one JSON object: on standard output when it is free, else on standard error.",
+        help="Print the summary as one JSON object: on standard output if no results go there, else on standard error.",
     )
     debug: bool = option(False, "--debug", group="general", help="Show the traceback of an error.")

@@ -32,7 +32,7 @@ def parse_values(text: str | Sequence[str]) -> tuple[str, ...]:
     for name in names:
         require_choice(name, lambda: tuple(VALUES), "--values")
     if not names:
-        raise UsageError("--values names nothing", f"give some of {', '.join(VALUES)}")
+        raise UsageError("--values is empty", f"give one or more of {', '.join(VALUES)}")
     return names
 
 
@@ -67,8 +67,8 @@ class ComponentsOptions:
         "--values",
         group="output",
         metavar="NAMES",
-        help="What to show of each column: loadings; correlations with the scores; contributions, in per cent of the "
-        "component; cos2, the share of the column's variance. Several, with commas between, stand side by side.",
+        help="Values to show for each column: loadings; correlations with the scores; contributions, in per cent of "
+        "the component; cos2, the share of the column's variance. Separate several by commas.",
         completion=some_of(*VALUES),
     )
     first: int | None = option(
@@ -76,22 +76,22 @@ class ComponentsOptions:
         "--first",
         group="output",
         metavar="K",
-        help="Show only the first K components, of a model too.",
-        shown_default="all that are kept; 36 in a picture",
+        help="Show only the first K components.",
+        shown_default="all kept components; 36 in a picture",
     )
     image: tuple[int, int] | None = option(
         None,
         "--image",
         group="output",
         metavar="HxW",
-        help="Draw the mean and the components as images instead, the columns as pixels, line by line; with -o.",
+        help="With -o: draw the mean and the components as images. The columns are the pixels, line by line.",
         takes="tuple[int, int] | str | None",
     )
     format: str | None = option(
         None,
         "--format",
         group="output",
-        help="Form of the numbers.",
+        help="Format of the numbers.",
         choices=lambda: FORMS,
         shown_default="by the name of -o, else table on a terminal, csv elsewhere",
     )
@@ -103,7 +103,7 @@ class ComponentsOptions:
         check_choices(self)
         if self.image is not None and (self.format is not None or self.values != ("loadings",)):
             flag = "--values" if self.format is None else "--format"
-            raise UsageError(f"--image draws the loadings, {flag} prints numbers", "use one of the two")
+            raise UsageError(f"--image draws the loadings, but {flag} prints numbers", f"leave out --image or {flag}")
 
 
 # Bounds of --size and --dpi. Smaller pictures have no room for their labels; larger ones are posters.
@@ -149,10 +149,10 @@ def parse_axes(text: str | int | Sequence[int] | None) -> tuple[int, ...] | None
         return None
     word = text if isinstance(text, str) else str(text) if isinstance(text, int) else ",".join(map(str, text))
     if not re.fullmatch(r"[1-9][0-9]{0,6}(,[1-9][0-9]{0,6})*", word, re.ASCII):
-        raise UsageError(f"--axes {show(word)} names no components", "give numbers from 1, such as 1,2")
+        raise UsageError(f"--axes {show(word)} is not a list of components", "give numbers from 1, such as 1,2")
     numbers = tuple(int(number) for number in word.split(","))
     if len(set(numbers)) < len(numbers):
-        raise UsageError(f"--axes {show(word)} names a component twice", "name each once")
+        raise UsageError(f"--axes {show(word)} names a component twice", "name each component once")
     return numbers
 
 
@@ -166,14 +166,14 @@ class PictureOptions:
         group="output",
         metavar="WxH",
         help="Width and height of the picture in inches.",
-        shown_default="what suits it",
+        shown_default="chosen for the picture",
     )
     dpi: float | None = option(
         None,
         "--dpi",
         group="output",
         metavar="N",
-        help="Pixels per inch, also of what is a raster in .svg and .pdf.",
+        help="Pixels per inch, also for raster parts of .svg and .pdf.",
         shown_default="150",
     )
 
@@ -201,7 +201,7 @@ class PlotOptions:
         "--axes",
         group="output",
         metavar="M,N",
-        help="Which components: one or two for scores and biplot, some for loadings.",
+        help="Components to draw: one or two for scores and biplot, any number for loadings.",
         shown_default="1,2; loadings: the first 4",
     )
     color: str | None = option(
@@ -209,13 +209,14 @@ class PlotOptions:
         "--color",
         group="output",
         metavar="COL",
-        help="Colour the rows by this column: its classes, with marks of their own, or its numbers.",
+        help="Colour the rows by this column: classes get marks of their own, numbers get shades.",
     )
     scaling: str | None = option(
         None,
         "--scaling",
         group="output",
-        help="Of a biplot: distances of rows as in the scores, or angles of arrows as columns correlate.",
+        help="Scaling of a biplot: rows keeps the distances of rows as in the scores; columns makes angles of arrows "
+        "show correlations of columns.",
         choices=lambda: SCALINGS,
         shown_default="rows",
     )
@@ -223,15 +224,15 @@ class PlotOptions:
         None,
         "--from",
         group="input",
-        help="What the input holds.",
+        help="Content of the input.",
         choices=lambda: SOURCES,
-        shown_default="by its columns: PC1, ... or others",
+        shown_default="scores if its columns are PC1, ..., else rows",
     )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axes", parse_axes(self.axes))
         if self.color == "":
-            raise UsageError("--color names nothing", "give the name of a column")
+            raise UsageError("--color is empty", "give the name of a column")
         check_choices(self)
 
 
@@ -241,7 +242,9 @@ def parse_two_axes(text: str | int | Sequence[int] | None) -> tuple[int, int] | 
     if axes is None:
         return None
     if len(axes) != 2:
-        raise UsageError(f"--axes {','.join(map(str, axes))}: the scores are drawn by two components", "name both")
+        raise UsageError(
+            f"--axes {','.join(map(str, axes))}: scores are drawn by two components", "give two numbers, such as 1,2"
+        )
     return axes[0], axes[1]
 
 
@@ -253,14 +256,14 @@ class PageOptions:
         PlotOptions,
         "color",
         None,
-        help="Colour the scores by this input column: numbers in shades, other values as categories.",
+        help="Colour the scores by this input column: numbers get shades, other values are categories.",
     )
     axes: tuple[int, int] | None = option(
         None,
         "--axes",
         group="output",
         metavar="X,Y",
-        help="The components whose scores are drawn first, such as 1,3; others can be chosen on the page.",
+        help="Components whose scores are drawn at first, such as 1,3; the page can show others.",
         shown_default="1,2",
         takes="tuple[int, int] | str | None",
     )
@@ -268,14 +271,14 @@ class PageOptions:
         ComponentsOptions,
         "image",
         None,
-        help="Show the mean and the components as images, too, the columns as pixels, line by line.",
+        help="Also show the mean and the components as images. The columns are the pixels, line by line.",
     )
     first: int | None = option_like(
         ComponentsOptions,
         "first",
         None,
-        help="Show loadings, scores and images of the first K components only.",
-        shown_default="as many as a page can hold",
+        help="Show only the first K components: loadings, scores and images.",
+        shown_default="as many as fit on a page",
     )
 
     def __post_init__(self) -> None:
@@ -296,7 +299,7 @@ class DiffOptions:
         "text",
         "--format",
         group="output",
-        help="Text to read, or one row for each thing compared: what, name, a, b, change.",
+        help="Text to read, or a table with one row for each comparison: what, name, a, b, change.",
         choices=lambda: DIFF_FORMS,
     )
 

@@ -22,11 +22,11 @@ WRONG = {
     "expl m.npz": "no command 'expl'; did you mean explain-variance?",
     "version": "no command 'version'; did you mean --version?",
     # dashes, quotation marks and signs of equality
-    "fit houses.csv –k 1 -o x": "'–k' begins with a dash that is no hyphen; type it anew: -k",
-    "fit houses.csv −k 1 -o x": "'−k' begins with a dash that is no hyphen; type it anew: -k",
-    "fit houses.csv —columns a -o x": "'—columns' begins with a dash that is no hyphen; type it anew: --columns",
-    "fit houses.csv –-columns=a -o x": "'–-columns=a' begins with a dash that is no hyphen; type it anew: --columns=a",
-    "fit “houses.csv” -o x": "'“houses.csv”' is in quotation marks that no shell knows; type them anew: plain ' or",
+    "fit houses.csv –k 1 -o x": "'–k' begins with a typographic dash, not a hyphen; type -k",
+    "fit houses.csv −k 1 -o x": "'−k' begins with a typographic dash, not a hyphen; type -k",
+    "fit houses.csv —columns a -o x": "'—columns' begins with a typographic dash, not a hyphen; type --columns",
+    "fit houses.csv –-columns=a -o x": "'–-columns=a' begins with a typographic dash, not a hyphen; type --columns=a",
+    "fit “houses.csv” -o x": "'“houses.csv”' begins with a typographic quotation mark; use plain ' or",
     "fit houses.csv -k=1 -o x": "'-k=1': a short option takes no =; write -k 1",
     # a model that has lost its option
     "fit houses.csv x.npz": "fit needs -o MODEL, the file to write the model to; write -o x.npz",
@@ -37,18 +37,26 @@ WRONG = {
     "fit houses.csv -o x -k 0%": NUMBER.replace("X", "0%"),
     "fit houses.csv -o x -k kaisr": "no rule for the number of components called 'kaisr'; did you mean 'kaiser'?",
     # choices
-    "fit houses.csv -o x --method kernal": "--method 'kernal' is none of pca, kernel, supervised; did you mean kernel?",
-    "fit houses.csv -o x --solver cov": "--solver 'cov' is none of auto, covariance, tsqr, svd, dual, randomized; did",
-    "fit houses.csv -o x --whiten ZCA": "--whiten 'ZCA' is none of none, pca, zca; did you mean zca?",
-    "fit houses.csv -o x --missing drp": "--missing 'drp' is none of error, drop, mean, em; did you mean drop?",
-    "fit houses.csv -o x --engine dsk": "--engine 'dsk' is none of threads, dask, spark; did you mean dask?",
-    "fit houses.csv -o x --input-format parqet": "--input-format 'parqet' is none of parquet, tsv, csv; did you mean p",
+    "fit houses.csv -o x --method kernal": "invalid value 'kernal' for --method: choose pca, kernel or supervised; did "
+    "you mean kernel?",
+    "fit houses.csv -o x --solver cov": "invalid value 'cov' for --solver: choose auto, covariance, tsqr, svd, dual or "
+    "randomized; did",
+    "fit houses.csv -o x --whiten ZCA": "invalid value 'ZCA' for --whiten: choose none, pca or zca; did you mean zca?",
+    "fit houses.csv -o x --missing drp": "invalid value 'drp' for --missing: choose error, drop, mean or em; did you "
+    "mean drop?",
+    "fit houses.csv -o x --engine dsk": "invalid value 'dsk' for --engine: choose threads, dask or spark; did you mean "
+    "dask?",
+    "fit houses.csv -o x --input-format parqet": "invalid value 'parqet' for --input-format: choose parquet, tsv or "
+    "csv; did you mean p",
     "fit houses.csv -o x --method kernel --kernel poly": "no kernel called 'poly'; did you mean 'polynomial'?",
-    "fit houses.csv -o x --seed 1.5": "--seed '1.5' is not a whole number; give one, such as 0",
-    "transform m.npz --missing drop": "--missing drop is for fits: here every row read is a row written; keep",
-    "reconstruct m.npz s.csv --from score": "--from 'score' is none of scores, rows; did you mean scores?",
-    "scree m.npz --format chrt": "--format 'chrt' is none of chart, table, csv, json, markdown; did you mean chart?",
-    "explain-variance m.npz --format tabel": "--format 'tabel' is none of table, csv, json, markdown; did you mean tab",
+    "fit houses.csv -o x --seed 1.5": "--seed '1.5' is not a whole number; give a whole number, such as 0",
+    "transform m.npz --missing drop": "--missing drop is for fits only: here every input row gives an output row; use",
+    "reconstruct m.npz s.csv --from score": "invalid value 'score' for --from: choose scores or rows; did you mean "
+    "scores?",
+    "scree m.npz --format chrt": "invalid value 'chrt' for --format: choose chart, table, csv, json or markdown; did "
+    "you mean chart?",
+    "explain-variance m.npz --format tabel": "invalid value 'tabel' for --format: choose table, csv, json or markdown; "
+    "did you mean tab",
 }
 
 UNREADABLE = {

@@ -282,7 +282,7 @@ def test_a_longer_vector_than_the_first_input_has_is_refused(tmp_path: Path) -> 
         ({"solver": "dual"}, "--solver dual cannot be spread over parts"),
         ({"solver": "randomized", "components": 2}, "--solver randomized cannot be spread over parts"),
         ({"method": "kernel", "kernel": "rbf"}, "--method kernel with a kernel cannot be spread over parts"),
-        ({"missing": "em"}, "--missing em cannot be spread over parts: it passes over the rows again and again"),
+        ({"missing": "em"}, "--missing em cannot be spread over parts: it reads the rows many times"),
         ({"missing": "mean", "solver": "tsqr"}, "--solver tsqr with --missing mean cannot be spread"),
         (
             {"triples": "x0,x1,x2"},
@@ -303,9 +303,9 @@ def test_what_does_not_add_up_is_refused(tables: Path, settings: dict[str, Any],
 
 
 def test_a_scheduler_belongs_to_an_engine_elsewhere(tables: Path) -> None:
-    with pytest.raises(UsageError, match="--scheduler would change nothing here"):
+    with pytest.raises(UsageError, match="--scheduler has no effect without --engine dask or spark"):
         pcatool.fit(str(tables / "whole"), scheduler="tcp://127.0.0.1:1", **X_ONLY)
-    with pytest.raises(UsageError, match="--engine 'dusk' is none of threads, dask, spark"):
+    with pytest.raises(UsageError, match="invalid value 'dusk' for --engine: choose threads, dask or spark"):
         pcatool.fit(str(tables / "whole"), engine="dusk", **X_ONLY)
 
 

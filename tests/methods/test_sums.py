@@ -234,17 +234,18 @@ def test_what_is_kept_depends_on_columns_and_the_flag() -> None:
 
 
 UNKEPT: dict[str, tuple[dict[str, Any], str]] = {
-    "kernel": ({"method": "kernel"}, "kernel PCA keeps rows, not sums over them"),
+    "kernel": ({"method": "kernel"}, "kernel PCA keeps rows, not sums over rows"),
     "rbf": (
-        {"method": "supervised", "label": "y", "label_kernel": "rbf"}, "the label kernel rbf compares all rows with all"
+        {"method": "supervised", "label": "y", "label_kernel": "rbf"}, "the label kernel rbf compares the labels of "
+        "all pairs of rows"
     ),
     "in features": (
         {"method": "supervised", "label": "y", "kernel": "rbf"},
-        "with --kernel the labels are compared with all rows at once",
+        "with --kernel all pairs of rows are compared",
     ),
-    "mean": ({"missing": "mean"}, "what stands in for missing cells depends on all rows"),
-    "em": ({"missing": "em"}, "what stands in for missing cells depends on all rows"),
-    "randomized": ({"solver": "randomized", "components": 2}, "solver randomized forms no sums that add up"),
+    "mean": ({"missing": "mean"}, "the values that replace missing cells depend on all rows"),
+    "em": ({"missing": "em"}, "the values that replace missing cells depend on all rows"),
+    "randomized": ({"solver": "randomized", "components": 2}, "solver randomized computes no sums over rows"),
 }  # fmt: skip
 
 

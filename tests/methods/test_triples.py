@@ -392,8 +392,8 @@ def test_flags_that_are_refused_where_a_model_is_applied(holed: Array, tmp_path:
     refused: list[tuple[Callable[[], Any], str]] = [
         (lambda: pcatool.transform(model, table, keep=["user"], **TRIPLES), "--keep does not go with --triples"),
         (lambda: pcatool.transform(model, table, keep_all=True, **TRIPLES), "--keep-all does not go with --triples"),
-        (lambda: pcatool.transform(model, holed, absent="zero"), "--absent would change nothing here; it belongs to"),
-        (lambda: pcatool.fit(holed, absent="missing"), "--absent would change nothing here; it belongs to --triples"),
+        (lambda: pcatool.transform(model, holed, absent="zero"), "--absent has no effect without --triples"),
+        (lambda: pcatool.fit(holed, absent="missing"), "--absent has no effect without --triples; leave out --absent"),
         (lambda: pcatool.transform(model, table, missing="drop", **TRIPLES), "--missing drop is for fits"),
     ]
     for call, said in refused:

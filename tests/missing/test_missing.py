@@ -601,7 +601,7 @@ def test_a_row_alone_gets_what_it_gets_in_company(
         ({"missing": "em", "solver": "svd"}, "--solver does not go with --missing em; leave out --solver"),
         ({"missing": "mean", "method": "kernel"}, "--missing mean does not go with --method kernel"),
         ({"missing": "em", "method": "supervised", "label": "c1"}, "--missing em does not go with --method supervised"),
-        ({"missing": "fill"}, "--missing 'fill' is none of error, drop, mean, em"),
+        ({"missing": "fill"}, "invalid value 'fill' for --missing: choose error, drop, mean or em"),
         ({"missing": "em", "components": "parallel"}, "-k 'parallel' does not go with --method pca --missing em"),
     ],
 )

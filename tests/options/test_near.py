@@ -101,7 +101,7 @@ def answer(call: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
 
 
 OTHERS = {
-    "fit t.csv --dropna": "no option '--dropna'; --missing drop leaves out rows with missing cells; see",
+    "fit t.csv --dropna": "no option '--dropna'; --missing drop drops rows with missing cells; see",
     "fit t.csv --random-state 1": "no option '--random-state'; did you mean --seed?",
     "fit t.csv --group-by a": "no option '--group-by'; there are no fits by group: ",
     "fit t.csv --varimax": "no option '--varimax'; there is no rotation of components: ",
@@ -118,12 +118,12 @@ OTHERS = {
     "fit t.csv --ncp 3": "no option '--ncp'; did you mean --components?",
     "fit t.csv --with-mean": "no option '--with-mean'; did you mean --center?",
     "fit t.csv --dry-run": "no option '--dry-run'; did you mean --plan?",
-    "fit t.csv --na.action omit": "no option '--na.action'; --missing drop leaves out rows",
+    "fit t.csv --na.action omit": "no option '--na.action'; --missing drop drops rows",
     "fit t.csv --whitening": "no option '--whitening'; did you mean --whiten?",
-    "fit t.csv --one-hot": "no option '--one-hot'; text is never turned into numbers: ",
-    "fit t.csv --tsne": "no option '--tsne'; --method has pca, kernel and supervised; see",
-    "fit t.csv --tol 1": "no option '--tol'; there is nothing to set: ",
-    "plot scores t.csv --title x": "no option '--title'; pictures have no settings of this kind: ",
+    "fit t.csv --one-hot": "no option '--one-hot'; text columns are not encoded: ",
+    "fit t.csv --tsne": "no option '--tsne'; --method is pca, kernel or supervised; see",
+    "fit t.csv --tol 1": "no option '--tol'; there is no tolerance to set: ",
+    "plot scores t.csv --title x": "no option '--title'; pictures have no such setting: ",
     "inspect m.npz --n-jobs 2": "no option '--n-jobs'; --threads is for fit, transform, ",
     "fit t.csv --blarg": "no option '--blarg'; see 'pcatool fit --help'",
 }
@@ -157,31 +157,31 @@ def test_settings_of_the_api() -> None:
 
 
 APART = {
-    "fit -c a b t.csv -o m.npz": "'b' after -c a would be read as a file, and there is none; it looks like a column: "
-    "write -c a,b\n",
-    "fit t.csv -c a, b -o m.npz": "'b' after -c a, would be read as a file, and there is none; it looks like a column: "
-    "write -c a,b\n",
-    "fit t.csv -x a b c -o m.npz": "'b', 'c' after -x a would be read as a file, and there is none; they look like "
+    "fit -c a b t.csv -o m.npz": "'b' after -c a would be read as a file, which does not exist; it looks like a "
+    "column: write -c a,b\n",
+    "fit t.csv -c a, b -o m.npz": "'b' after -c a, would be read as a file, which does not exist; it looks like a "
+    "column: write -c a,b\n",
+    "fit t.csv -x a b c -o m.npz": "'b', 'c' after -x a would be read as a file, which does not exist; they look like "
     "columns: write -x a,b,c\n",
-    "fit t.csv --columns=a 'b c' -o m.npz": "'b c' after --columns a would be read as a file, and there is none; it "
+    "fit t.csv --columns=a 'b c' -o m.npz": "'b c' after --columns a would be read as a file, which does not exist; it "
     "looks like a column: write --columns 'a,b c'\n",
     "fit -ca b t.csv -o m.npz": "'b' after -c a would",
     "fit t.csv -c a Sepal.Length -o m.npz": "'Sepal.Length' after -c a would",
     "fit t.csv -c a km/h -o m.npz": "'km/h' after -c a would",
     "transform --keep a b m.npz t.csv": "'b' after --keep a would",
     "fit t.csv --method supervised --label a b -o m.npz": "'b' after --label a would",
-    "fit t.csv --triples a b c -o m.npz": "'b', 'c' after --triples a would be read as a file, and there is none; they "
-    "look like columns: write --triples a,b,c\n",
+    "fit t.csv --triples a b c -o m.npz": "'b', 'c' after --triples a would be read as a file, which does not exist; "
+    "they look like columns: write --triples a,b,c\n",
     "components t.csv --values loadings cos2": "'cos2' after --values loadings would",
     "scree t.csv --rules kaiser elbow": "'elbow' after --rules kaiser would",
     "plot scores t.csv --axes 1 2 -o x.png": "'2' after --axes 1 would",
-    "components t.csv --image 8 8 -o x.png": "'8' after --image 8 would be read as a file, and there is none; it looks "
-    "like a number of pixels: write --image 8x8\n",
+    "components t.csv --image 8 8 -o x.png": "'8' after --image 8 would be read as a file, which does not exist; it "
+    "looks like a number of pixels: write --image 8x8\n",
 }
 ALONE = {
-    "fit t.csv --standardize true -o m.npz": "'true' after --standardize would be read as a file, and there is none; "
-    "--standardize takes no value: leave out 'true', or both\n",
-    "fit -s 1 t.csv -o m.npz": "'1' after -s would be read as a file, and there is none; -s takes no value: ",
+    "fit t.csv --standardize true -o m.npz": "'true' after --standardize would be read as a file, which does not "
+    "exist; --standardize takes no value: leave out 'true', or both\n",
+    "fit -s 1 t.csv -o m.npz": "'1' after -s would be read as a file, which does not exist; -s takes no value: ",
     "fit t.csv --center FALSE -o m.npz": "'FALSE' after --center would",
     "fit t.csv --no-header 0 -o m.npz": "'0' after --no-header would",
     "fit t.csv -o m.npz --verbose 2": "'2' after --verbose would",

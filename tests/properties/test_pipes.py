@@ -562,7 +562,7 @@ def test_a_terminal_gets_no_bytes(arguments: str, work: Path, plain_environment:
 def test_a_terminal_gets_no_page(work: Path, plain_environment: dict[str, str]) -> None:
     code, seen = at_a_terminal(["pcatool", "report", "big.npz"], work, plain_environment)
     assert code == 2
-    assert "a page is to be seen in a browser, and standard output is a terminal; name a file with -o" in seen.replace(
+    assert "the report is a page for a browser, and standard output is a terminal; name a file with -o" in seen.replace(
         "\r\n", ""
     )
 

@@ -96,7 +96,7 @@ def test_models_are_read_wherever_one_is_taken(
     assert printed("inspect", far) == printed("inspect", near).replace(near, far)
     assert printed("reconstruct", far, data) == printed("reconstruct", near, str(tmp_path / "t.csv"))
     for words, code, said in (
-        (["transform", data, far], 2, "; the model comes first, then the data"),
+        (["transform", data, far], 2, "; name the model first, then the data"),
         (["scree", store.put("t.npz", text)], 4, "; models are made by pcatool fit"),
         (["fit", data, "--align-to", store.uri("none.npz"), "-o", near], 5, "; leave out --align-to"),
     ):

@@ -9,6 +9,7 @@ import typer
 from pcatool.cli.completion.generator import SHELLS, script
 from pcatool.cli.reporter import print_result
 from pcatool.options import word_of
+from pcatool.options.fields import either
 
 NAME = "completion"
 USAGE = "SHELL"
@@ -18,21 +19,21 @@ def run(
     *,
     shell: Annotated[
         str,
-        typer.Argument(metavar="SHELL", help=f"One of {', '.join(SHELLS)}; what you type into.", show_default=False),
+        typer.Argument(metavar="SHELL", help=f"Your shell: {either(tuple(SHELLS))}.", show_default=False),
         word_of(*SHELLS),
     ],
 ) -> int:
-    """Print the script by which a shell completes pcatool.
+    """Print a script for tab completion of pcatool in a shell.
 
-    TAB then offers subcommands, options, what an option can be, models where a model is wanted and tables where data
-    are. The script stands alone: no run of pcatool when TAB is pressed.
+    TAB then offers commands, options and their values, models where a command takes a model, and tables where it takes
+    data. The script needs no run of pcatool when TAB is pressed.
 
     Examples:
       source <(pcatool completion bash)
       pcatool completion zsh > _pcatool
       pcatool completion fish > pcatool.fish
 
-    Where it goes, to be there in every new shell:
+    Where to put the script, so that every new shell has it:
       bash        source <(pcatool completion bash), a line in ~/.bashrc; or,
                   with bash-completion,
                   as ~/.local/share/bash-completion/completions/pcatool

@@ -43,8 +43,8 @@ def run(
         str | None,
         typer.Option(
             "-o", "--output", metavar="FILE",
-            help="Write here: the numbers, or with --image a picture, .png, .svg or .pdf (needs matplotlib, the extra "
-            "'plot').",
+            help="File for the numbers, or with --image for the picture: .png, .svg or .pdf (needs matplotlib, the "
+            "extra 'plot').",
             rich_help_panel="Output", show_default=False,
         ),
         ANY_FILE,
@@ -58,9 +58,9 @@ def run(
     engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
-    """Show what the components are made of, or draw them.
+    """Print or draw the loadings of the components.
 
-    One row for each column of the data, and one column for each component.
+    The output has one row for each column of the data, and one column for each component.
 
     Examples:
       pcatool components houses.npz
@@ -70,7 +70,10 @@ def run(
           -o eigen.png
     """
     if picture.given is not None and asked.image is None:
-        raise UsageError(f"{picture.given} is for a picture", "say how large its images are, such as --image 28x28")
+        raise UsageError(
+            f"{picture.given} has no effect without --image",
+            "add the size of its images, such as --image 28x28",
+        )
     form = _form(asked, output)
     if prints_usage(subject, NAME, USAGE):
         return 2
@@ -108,9 +111,7 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
     """Return the form of the output; refuse options that exclude each other before anything is read."""
     if asked.image is not None:
         if output is None:
-            raise UsageError(
-                "--image draws a picture, which needs a file", "name it with -o, such as -o components.png"
-            )
+            raise UsageError("--image needs a file for its picture", "name it with -o, such as -o components.png")
         from pcatool.render.figures import picture_form, plain_matplotlib
 
         with plain_matplotlib():  # refuses a missing matplotlib before the work
@@ -124,9 +125,11 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
     name = plain_name(str(output))
     ending = Path(uncompressed_name(name)).suffix.lower()
     if ending in PICTURES:
-        raise UsageError(f"{show(name)} ends like a picture", "say how large its images are, such as --image 28x28")
+        raise UsageError(
+            f"{show(name)} is the name of a picture", "add the size of its images in pixels, such as --image 28x28"
+        )
     if ending not in ENDINGS:
-        raise UsageError(f"{show(name)} does not end like a report", "use .csv, .json, .md or .txt, or say --format")
+        raise UsageError(f"{show(name)} has no suffix of a report", "use .csv, .json, .md or .txt, or add --format")
     return ENDINGS[ending]
 
 
@@ -153,4 +156,4 @@ def _mention_others(left: int, asked: ComponentsOptions, reporter: ConsoleReport
     """Note how many components are not drawn, unless the user chose their number."""
     if left and asked.first is None:
         more = "1 more component is" if left == 1 else f"{left} more components are"
-        reporter.note(f"{more} not drawn; --first says how many to draw")
+        reporter.note(f"{more} not drawn; --first sets how many are drawn")

@@ -17,15 +17,16 @@ USAGE = "A B [OPTIONS]"
 
 def run(
     *,
-    first: Annotated[str, typer.Argument(metavar="A", help="A model, the older; - is standard input."), MODEL],
-    second: Annotated[str, typer.Argument(metavar="B", help="A model, the newer; - is standard input."), MODEL],
+    first: Annotated[str, typer.Argument(metavar="A", help="The older model; - is standard input."), MODEL],
+    second: Annotated[str, typer.Argument(metavar="B", help="The newer model; - is standard input."), MODEL],
     asked: DiffOptions,
     general: GeneralOptions,
 ) -> int:
-    """Tell what has changed from one model to another.
+    """Compare two models.
 
-    Settings and columns, the angles between the subspaces, each component beside the one that it is most like, and
-    the columns whose mean or standard deviation has moved most; with -v all. Exit code 0, changed or not.
+    Prints the differences of settings and columns, the angles between the subspaces, each component beside its most
+    similar one, and the columns whose mean or standard deviation has changed most; with -v all columns. The exit code
+    is 0, whether the models differ or not.
 
     Examples:
       head -900 sample_data/digits.csv | pcatool fit -x digit -k 10 -o older.npz

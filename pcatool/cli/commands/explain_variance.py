@@ -21,9 +21,10 @@ def run(
     engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:
-    """Print what each number of components keeps.
+    """Print the variance that each number of components keeps.
 
-    One row for each component: its eigenvalue and its share, and what is captured and lost by all of them up to it.
+    The output has one row for each component: its eigenvalue, its share of the variance, and the shares that
+    the components up to it keep and lose.
 
     Examples:
       pcatool explain-variance houses.npz

@@ -33,8 +33,8 @@ def run(
     plan: Annotated[
         bool,
         typer.Option(
-            "--plan", help="Only say which solver would be used and why, its passes over the data and its memory; with "
-            "--scores, that of scoring, too.",
+            "--plan", help="Fit nothing; print which solver a fit would use and why, how often it would read the data, "
+            "and its memory. With --scores, also the memory of scoring.",
             rich_help_panel="Output",
         ),
     ] = False,
@@ -47,7 +47,7 @@ def run(
 ) -> int:  # fmt: skip
     """Fit a model to the rows of a table and save it.
 
-    Columns of numbers are used, columns of text are left out and named.
+    The fit uses the columns of numbers. Columns of text are left out, and a note names them.
 
     Examples:
       pcatool fit sample_data/houses.csv -o houses.npz

@@ -27,7 +27,7 @@ def run(
         str | None,
         typer.Argument(
             metavar="TOPIC|COMMAND",
-            help="What to show: a topic, or the help of a command; without it, the list of topics.",
+            help="A topic or a command. Without it, the list of topics is shown.",
             show_default=False,
         ),
         Completion(words=lambda: (*topics(), *_commands())),
@@ -35,8 +35,8 @@ def run(
 ) -> int:
     """Show a help topic, or list the topics.
 
-    In a pipe a topic is Markdown. On a terminal it is laid out; if it is longer than the screen, PAGER is the program
-    that shows it, less if that is not set. An empty PAGER prints the topic.
+    In a pipe a topic is printed as Markdown. On a terminal it is laid out; a topic longer than the screen is shown in
+    the program that PAGER names, by default less. An empty PAGER prints it.
 
     Examples:
       pcatool help
@@ -65,7 +65,7 @@ def _listed(screen: Screen) -> str:
         f"Usage: pcatool {NAME} {USAGE}",
         "Show a help topic, or the help of a command.",
         {"Topics": [(topic, summary(topic)) for topic in topics()]},
-        "'pcatool help TOPIC' shows a topic. 'pcatool --help' lists the commands, 'pcatool help COMMAND' shows all "
-        "options of one.",
+        "'pcatool help TOPIC' shows a topic. 'pcatool --help' lists the commands. 'pcatool help COMMAND' shows all "
+        "options of a command.",
     )
     return with_headings(text) if screen.color else text

@@ -12,10 +12,10 @@ USAGE = "MODEL [OPTIONS]"
 
 
 def run(*, model: ModelPath, general: GeneralOptions) -> int:
-    """Tell in plain words what is in a model file.
+    """Describe a model file in plain words.
 
-    Method and settings, columns, components and how right they are, what can be done with the model and what not, and
-    the arrays in the file. With -v every column and every component.
+    Prints the method and settings, the columns, the components and their accuracy, what the model can and cannot be
+    used for, and the arrays in the file. With -v prints every column and every component.
 
     Examples:
       pcatool inspect houses.npz

@@ -18,9 +18,7 @@ def run(
     *,
     models: Annotated[
         list[str],
-        typer.Argument(
-            metavar="MODEL...", help="Files made by pcatool fit; folders and globs of them, too.", show_default=False
-        ),
+        typer.Argument(metavar="MODEL...", help="Models: files, folders, globs.", show_default=False),
         MODEL,
     ],
     output: ModelOutput = None,
@@ -28,10 +26,10 @@ def run(
     options: AlignOptions,
     general: GeneralOptions,
 ) -> int:
-    """Make one model of the rows of several, without the rows.
+    """Merge several models into one, without their rows.
 
-    The same model as a fit of all rows together, but for rounding, with a certificate of its own. Columns, centring,
-    scaling, weights and labels must agree; -k is that of the first.
+    The result equals a fit of all rows together, up to rounding, and has a certificate of its own. Columns, centring,
+    scaling, weights and labels of the models must agree. -k is that of the first model.
 
     Examples:
       head -900 sample_data/digits.csv | pcatool fit -x digit -k 10 -o first.npz

@@ -40,7 +40,7 @@ def run(
         str,
         typer.Argument(
             metavar="KIND",
-            help="What to draw; " + "; ".join(f"{name}: {PLOTS[name].summary}" for name in PLOTS) + ".",
+            help="What to draw: " + "; ".join(f"{name}: {PLOTS[name].summary}" for name in PLOTS) + ".",
             show_default=False,
         ),
         word_of(*PLOTS),
@@ -49,8 +49,8 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="MODEL|DATA...",
-            help="A model, and the rows to draw with it; or data to fit first; or a table of scores; - or nothing is "
-            "standard input.",
+            help="A model, and the rows to draw with it; or data to fit first; or a table of scores. Standard input if "
+            "- or omitted.",
             show_default=False,
         ),
         MODEL_OR_DATA,
@@ -59,7 +59,8 @@ def run(
         str | None,
         typer.Option(
             "-o", "--output", metavar="PICTURE",
-            help="Where it goes: .png, .svg or .pdf (needs matplotlib, the extra 'plot'). With --format a table.",
+            help="File for the picture: .png, .svg or .pdf (needs matplotlib, the extra 'plot'), or for the table of "
+            "--format.",
             rich_help_panel="Output", show_default=False,
         ),
         ANY_FILE,
@@ -69,7 +70,7 @@ def run(
         str,
         typer.Option(
             "--format", metavar="FORM",
-            help=f"The picture, or its numbers as a table; scores as csv only. One of: {', '.join(FORMS)}.",
+            help=f"Draw the picture, or write its numbers as a table; scores as csv only. One of: {', '.join(FORMS)}.",
             rich_help_panel="Output",
         ),
         word_of(*FORMS),
@@ -84,8 +85,8 @@ def run(
 ) -> int:  # fmt: skip
     """Draw scores of rows, loadings of columns, or both.
 
-    Rows past some tens of thousands are drawn as how many lie where. Those without scores, for missing cells, are left
-    out, and counted. A biplot has arrows for the columns; its table is of the arrows.
+    More than some tens of thousands of rows are drawn as a density. Rows without scores, because of missing cells, are
+    left out, and the summary counts them. A biplot has arrows for the columns; its table lists the arrows.
 
     Examples:
       pcatool plot scores sample_data/digits.csv -x digit --color digit -o map.png

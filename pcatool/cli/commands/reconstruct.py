@@ -26,15 +26,15 @@ def run(
     source: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="scores|rows", help="What the input holds.", rich_help_panel="Input",
-            show_default="by its columns: PC1, ... or the model's own",
+            "--from", metavar="scores|rows", help="Content of the input.", rich_help_panel="Input",
+            show_default="scores if its columns are PC1, ..., else rows",
         ),
         word_of("scores", "rows"),
     ] = None,
     preimage: Annotated[
         bool,
         typer.Option(
-            "--preimage", help="Of a kernel model: an approximation, learned from its training rows.",
+            "--preimage", help="For a kernel model: approximate rows, learned from its training rows.",
             rich_help_panel="Model",
         ),
     ] = False,
@@ -51,10 +51,10 @@ def run(
     engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
-    """Come back from scores to rows in original units.
+    """Turn scores back into rows in original units.
 
-    Given original rows instead, it projects them and comes back: what remains of a row is what the components keep.
-    With --fill it leaves the rows as they are, and replaces their missing cells.
+    Original rows are first projected onto the model, so that the output is the part of each row that the components
+    keep. With --fill the rows stay as they are, and only their missing cells are replaced.
 
     Examples:
       pcatool reconstruct houses.npz scores.csv > approx.csv

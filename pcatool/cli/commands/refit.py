@@ -18,10 +18,10 @@ def run(
     options: RefitOptions,
     general: GeneralOptions,
 ) -> int:
-    """Fit a model otherwise, without its rows.
+    """Fit a model with other settings, without its rows.
 
-    Another number of components or another rule, standardised or not, centred or not, another divisor, whitening, fewer
-    columns: the same model as a fit of the rows with these settings, but for rounding. -o may name MODEL.
+    Changes the number of components or its rule, standardising, centring, the divisor, whitening, or leaves out
+    columns. The result equals a fit of the rows with these settings, up to rounding. -o may name MODEL.
 
     Examples:
       pcatool refit digits.npz -k parallel -o fewer.npz

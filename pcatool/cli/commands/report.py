@@ -31,7 +31,7 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="INPUT...",
-            help="Rows to show, too: CSV or Parquet; files, folders, globs; - is standard input.",
+            help="Rows to show as well, CSV or Parquet: files, folders, globs; - is standard input.",
             show_default=False,
         ),
         DATA,
@@ -39,8 +39,8 @@ def run(
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="Write the page here, replacing the file in one step; - is standard "
-            "output.", rich_help_panel="Output", show_default=False,
+            "-o", "--output", metavar="FILE", help="File for the page, replaced in one step; - is standard output.",
+            rich_help_panel="Output", show_default=False,
         ),
         ANY_FILE,
     ] = None,
@@ -51,11 +51,11 @@ def run(
     threads: ThreadOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
-    """Show a model, and rows, on a page to look at in a browser.
+    """Write an HTML page about a model and its rows.
 
-    One file of HTML that needs no network: summary, scree with a threshold to drag, loadings to sort, scores of the
-    rows to point at (--keep says what else to tell of each), images, certificate, and the commands that made it. Of
-    more than 5,000 rows so many are shown, spread evenly.
+    The page is one file that needs no network. It has a summary, a scree plot with a movable threshold, sortable
+    loadings, scores with details of each row (--keep adds columns to them), images, the certificate, and the commands
+    that made the page. Of more than 5,000 rows it shows 5,000, spread evenly.
 
     Examples:
       pcatool report houses.npz sample_data/houses.csv -o houses.html
@@ -67,7 +67,7 @@ def run(
     import sys
 
     if output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():
-        raise UsageError("a page is to be seen in a browser, and standard output is a terminal", "name a file with -o")
+        raise UsageError("the report is a page for a browser, and standard output is a terminal", "name a file with -o")
     from pcatool.pipeline.report_page import ReportRows, report_to
     from pcatool.render.summary import page_facts, page_lines
 

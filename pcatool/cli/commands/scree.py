@@ -41,7 +41,7 @@ def run(
         str | None,
         typer.Option(
             "-o", "--output", metavar="PICTURE",
-            help="Draw a picture instead: .png, .svg or .pdf (needs matplotlib, the extra 'plot').",
+            help="Write a picture to this file: .png, .svg or .pdf (needs matplotlib, the extra 'plot').",
             rich_help_panel="Output", show_default=False,
         ),
         ANY_FILE,
@@ -50,7 +50,7 @@ def run(
     form: Annotated[
         str,
         typer.Option(
-            "--format", metavar="FORM", help=f"The drawing, or its numbers. One of: {', '.join(FORMS)}.",
+            "--format", metavar="FORM", help=f"Print the chart, or its numbers. One of: {', '.join(FORMS)}.",
             rich_help_panel="Output",
         ),
         word_of(*FORMS),
@@ -59,8 +59,8 @@ def run(
         str | None,
         typer.Option(
             "--rules", metavar="all|NAMES",
-            help="Print what the rules for -k make of the data, and where they agree; with -o mark in the picture what "
-            "each picks.",
+            help="Print the k that each rule for -k chooses, and where rules agree; with -o mark these k in the "
+            "picture.",
             rich_help_panel="Output", show_default=False,
         ),
         some_of(*RULES),
@@ -85,9 +85,9 @@ def run(
     engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
-    """Draw the eigenvalues and what they add up to.
+    """Draw the eigenvalues and their cumulative sum.
 
-    One bar for each component, with marks below the last one kept and at the largest drop.
+    The chart has one bar for each component, with marks below the last one kept and at the largest drop.
 
     Examples:
       pcatool scree houses.npz
@@ -97,12 +97,12 @@ def run(
     """
     require_choice(form, lambda: FORMS, "--format")
     if output is not None and form != "chart":
-        raise UsageError("-o draws a picture, --format prints numbers", "use one of the two")
+        raise UsageError("-o draws a picture, but --format prints numbers", "leave out -o or --format")
     names = _rule_names(rules)
     scales = {"--log": log, "--log-components": log_components, "--all-components": all_components}
     for flag in (*(name for name, given in scales.items() if given), picture.given):
         if flag is not None and output is None:
-            raise UsageError(f"{flag} is for a picture", "name it with -o, such as -o scree.png")
+            raise UsageError(f"{flag} has no effect without -o", "name a picture, such as -o scree.png")
     if prints_usage(subject, NAME, USAGE):
         return 2
     from pcatool.pipeline import fit as fitting
@@ -119,7 +119,7 @@ def run(
     elif rules is not None:
         fitted = fitting.model_or_fit(job)
         if fitted.shown_k is not None:
-            raise UsageError("-k would change nothing: the rules know the whole model", "leave out -k")
+            raise UsageError("-k has no effect with --rules: the rules use all components", "leave out -k")
         model = fitted.model
         screen = Screen.now()
         shape = form if form != "chart" else "table" if screen.terminal else "csv"

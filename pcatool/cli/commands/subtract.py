@@ -26,10 +26,10 @@ def run(
     engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:
-    """Take rows back out of a model, as for a sliding window.
+    """Remove rows from a model, as for a sliding window.
 
-    OLD are tables with rows that were fitted, or models of them. Refused where the rows cannot have been among those of
-    the model, and where what cancels would leave fewer than 8 digits. -o may name MODEL.
+    OLD are tables with rows that were fitted, or models of such rows. The command refuses rows that cannot have been
+    among those of the model, and results with fewer than 8 accurate digits. -o may name MODEL.
 
     Examples:
       pcatool subtract twice.npz houses.npz -o once.npz -v

@@ -28,8 +28,8 @@ def run(
 ) -> int:
     """Project rows onto a model: scores PC1, PC2, ...
 
-    One row for each row read, in the same order. The model's columns are found by name, wherever they stand; other
-    columns are ignored, or passed through with --keep.
+    The output has one row for each input row, in the same order. The columns of the model are found by name, in any
+    order. Other columns are ignored; --keep copies them.
 
     Examples:
       pcatool transform houses.npz sample_data/houses.csv -o scores.csv

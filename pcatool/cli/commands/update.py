@@ -23,8 +23,8 @@ def run(
 ) -> int:
     """Add new rows to a model, without the old ones.
 
-    The same model as a fit of all rows together, but for rounding, with a certificate of its own. It may take the
-    place of the old one: -o may name MODEL.
+    The result equals a fit of all rows together, up to rounding, and has a certificate of its own. -o may name MODEL,
+    to replace it.
 
     Examples:
       pcatool update houses.npz sample_data/houses.csv -o twice.npz -v

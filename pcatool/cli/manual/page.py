@@ -21,29 +21,30 @@ EXIT_STATUS = {
 }
 
 ENVIRONMENT = {
-    "NO_COLOR": "Set to anything, it takes the colours from what is drawn on a terminal.",
-    "TERM": "If it is dumb there are no colours, and no line that says how far a run is.",
-    "COLUMNS": "How wide help, tables and drawings are, instead of as wide as the terminal.",
+    "NO_COLOR": "If set to anything, output on a terminal has no colours.",
+    "TERM": "If dumb, output has no colours, and no progress line is shown.",
+    "COLUMNS": "Width of help, tables and charts, instead of the width of the terminal.",
     "OPENBLAS_CORETYPE": (
-        "The processor that BLAS computes for, instead of the one that is there. With Haswell, all x86-64 processors "
-        "that have AVX2 give the same bytes."
+        "Processor type that BLAS computes for, instead of the actual one. With Haswell, all x86-64 processors with "
+        "AVX2 give the same bytes."
     ),
-    "TMPDIR": "Where temporary files go, which are gone when the program ends.",
+    "TMPDIR": "Folder for temporary files, which are deleted when the program ends.",
     "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL": (
-        "For paths that begin with s3://, as for Amazon's own tools."
+        "Credentials and settings for s3:// paths, as in Amazon's own tools."
     ),
-    "GOOGLE_APPLICATION_CREDENTIALS": "For gs://, as for Google's own tools.",
-    "AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN": "For abfs://, beside what Azure's library finds.",
+    "GOOGLE_APPLICATION_CREDENTIALS": "Credentials for gs:// paths, as in Google's own tools.",
+    "AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN": "Credentials for abfs:// paths, in addition to those that "
+    "Azure's library finds.",
 }
 
 FILES = {
     "*.npz": (
-        "Models: arrays of numbers and text without Python objects, which numpy.load reads. The help topic models "
-        "describes them."
+        "Models: arrays of numbers and text, without Python objects; numpy.load reads them. The help topic models "
+        "describes the arrays."
     ),
     ".NAME.*.pcatool-tmp": (
-        "Beside an output that is being written; it takes the output's name in one step when all of it is there. After "
-        "a power cut one may be left, and can be removed."
+        "Unfinished output, in the folder of the output, renamed in one step when complete. After a power cut such a "
+        "file may remain; it can be deleted."
     ),
 }
 
