@@ -18,8 +18,8 @@ function __pcatool_of --no-scope-shadowing
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--plan'\t'Fit nothing; print which solver a fit would use and why, how often it would read the data, and its memory' \
                 '--scores=@any'\t'Also write the scores of the fitted rows to this file, as transform does; - is standard output' \
-                '*--keep='\t'With --scores: copy these input columns, before the scores; terms as in -c; repeatable' \
-                '--keep-all'\t'With --scores: copy all input columns' \
+                '*--keep='\t'With --scores: pass through these input columns, before the scores; terms as in -c; repeatable' \
+                '--keep-all'\t'With --scores: pass through all input columns' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
                 '*-x|--exclude='\t'Leave out these columns; terms as in -c; repeatable' \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
@@ -88,8 +88,8 @@ function __pcatool_of --no-scope-shadowing
                 '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Rows with missing cells: error refuses them; mean replaces the cells by the column means; project takes least-squares scores of the observed cells; em takes expected scores given the observed cells; keep leaves the results empty' \
-                '*--keep='\t'Copy these input columns, before the results; terms as in fit -c; repeatable' \
-                '--keep-all'\t'Copy all input columns' \
+                '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
+                '--keep-all'\t'Pass through all input columns' \
                 '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
                 '-o|--output=@any'\t'Output file, replaced in one step; - is standard output' \
@@ -128,8 +128,8 @@ function __pcatool_of --no-scope-shadowing
                 '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Rows with missing cells: error refuses them; mean replaces the cells by the column means; project takes least-squares scores of the observed cells; em takes expected scores given the observed cells; keep leaves the results empty' \
-                '*--keep='\t'Copy these input columns, before the results; terms as in fit -c; repeatable' \
-                '--keep-all'\t'Copy all input columns' \
+                '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
+                '--keep-all'\t'Pass through all input columns' \
                 '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
                 '-o|--output=@any'\t'Output file, replaced in one step; - is standard output' \
@@ -407,8 +407,8 @@ function __pcatool_of --no-scope-shadowing
                 '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Rows with missing cells: error refuses them; mean replaces the cells by the column means; project takes least-squares scores of the observed cells; em takes expected scores given the observed cells; keep leaves the results empty' \
-                '*--keep='\t'Copy these input columns, before the results; terms as in fit -c; repeatable' \
-                '--keep-all'\t'Copy all input columns' \
+                '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
+                '--keep-all'\t'Pass through all input columns' \
                 '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \

@@ -6,6 +6,7 @@ other tools use, or words taken for files by mistake. It also draws a box by ric
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -77,7 +78,8 @@ def _explanation(error: TyperException, command: Any, program: Any) -> str:
         return f"{option} needs a value"
     if kind == "MissingParameter":
         param: Any = getattr(error, "param", None)
-        return f"{command.name} needs a {param.metavar}, {param.help[:1].lower()}{param.help[1:].partition(';')[0]}"
+        meaning = re.split(r"[;:]", param.help)[0].rstrip(".")
+        return f"{command.name} needs a {param.metavar.rstrip('.')}, {meaning[:1].lower()}{meaning[1:]}"
     message = error.format_message().strip().rstrip(".")
     return message[:1].lower() + message[1:]
 

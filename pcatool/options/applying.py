@@ -68,9 +68,9 @@ class ApplyOptions(TriplesOptions):
         "--keep",
         group="output",
         metavar="COLS",
-        help="Copy these input columns, before the results; terms as in fit -c; repeatable.",
+        help="Pass through these input columns, before the results; terms as in fit -c; repeatable.",
     )
-    keep_all: bool = option(False, "--keep-all", group="output", help="Copy all input columns.")
+    keep_all: bool = option(False, "--keep-all", group="output", help="Pass through all input columns.")
     with_error: bool = option(
         False,
         "--with-error",

@@ -461,9 +461,9 @@ class ScoreOptions:
         "--keep",
         group="output",
         metavar="COLS",
-        help="With --scores: copy these input columns, before the scores; terms as in -c; repeatable.",
+        help="With --scores: pass through these input columns, before the scores; terms as in -c; repeatable.",
     )
-    keep_all: bool = option(False, "--keep-all", group="output", help="With --scores: copy all input columns.")
+    keep_all: bool = option(False, "--keep-all", group="output", help="With --scores: pass through all input columns.")
 
     def __post_init__(self) -> None:
         given = "--keep-all" if self.keep_all else "--keep" if self.keep else None

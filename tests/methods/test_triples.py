@@ -376,7 +376,7 @@ def test_lines_that_are_refused(data: str, more: list[str], said: str, tmp_path:
         (["--missing", "mean", "--absent", "zero"], "--missing mean does not go with --triples"),
         (["--missing", "em", "--absent", "zero"], "--missing em does not go with --triples"),
         (["--method", "kernel"], "--method kernel does not go with --triples"),
-        (["--absent", "never"], "--absent 'never' is none of missing, zero"),
+        (["--absent", "never"], "invalid value 'never' for --absent: choose missing or zero"),
         (["-k", "0.9"], "EM needs a number of components, not -k 0.9; give a number, such as -k 10"),
         (["-k", "kaiser"], "not -k kaiser"),
     ],

@@ -260,7 +260,7 @@ def test_other_sizes_are_refused(text: str) -> None:
 
 
 def test_no_values_are_refused() -> None:
-    with pytest.raises(pcatool.UsageError, match="--values names nothing; give some of loadings, correlations"):
+    with pytest.raises(pcatool.UsageError, match="--values is empty; give one or more of loadings, correlations"):
         parse_values([])
     with pytest.raises(pcatool.UsageError, match=r"invalid value 'loading' for --values: .*; did you mean loadings\?"):
         parse_values("loading")

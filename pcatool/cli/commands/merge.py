@@ -18,7 +18,9 @@ def run(
     *,
     models: Annotated[
         list[str],
-        typer.Argument(metavar="MODEL...", help="Models: files, folders, globs.", show_default=False),
+        typer.Argument(
+            metavar="MODEL...", help="Files made by pcatool fit; also folders and globs.", show_default=False
+        ),
         MODEL,
     ],
     output: ModelOutput = None,

@@ -184,15 +184,15 @@ def test_a_text_among_numbers_is_a_cell_to_mend(tmp_path: Path) -> None:
 
 
 SENSELESS = {
-    (",", "t.csv"): "--comment ',' separates the fields",
+    (",", "t.csv"): "--comment ',' is also the field separator",
     ("\t", "t.tsv"): "--comment is a blank",
     (" ", "t.csv"): "--comment is a blank",
     (".", "t.csv"): "--comment and --decimal are both '.'",
-    ("5", "t.csv"): "--comment '5' would take numbers apart",
-    ("-", "t.csv"): "--comment '-' would take numbers apart",
-    ("e", "t.csv"): "--comment 'e' would take numbers apart",
-    ("a", "t.csv"): "--comment 'a' would take words apart",
-    ('"', "t.csv"): "--comment '\"' is not one usable character",
+    ("5", "t.csv"): "--comment '5' would split numbers",
+    ("-", "t.csv"): "--comment '-' would split numbers",
+    ("e", "t.csv"): "--comment 'e' would split numbers",
+    ("a", "t.csv"): "--comment 'a' would cut off words",
+    ('"', "t.csv"): "--comment '\"' is not a single usable character",
 }
 
 
@@ -228,8 +228,8 @@ def test_a_comment_that_is_the_separator_of_the_table_cuts_off_no_columns(
         ({"comment": "'", "thousands": "'"}, '--comment and --thousands are both "\'"'),
         ({"comment": "$", "strip": "%$"}, "--comment and --strip are both '$'"),
         ({"comment": "#", "delimiter": "#"}, "--comment and --delimiter are both '#'"),
-        ({"delimiter": "3"}, "-d '3' would take numbers apart"),
-        ({"thousands": "0"}, "--thousands '0' would take numbers apart"),
+        ({"delimiter": "3"}, "-d '3' would split numbers"),
+        ({"thousands": "0"}, "--thousands '0' would split numbers"),
         ({"thousands": "."}, "--decimal and --thousands are both '.'"),
     ],
     ids=str,
@@ -241,7 +241,7 @@ def test_marks_that_cannot_be_told_apart(given: dict[str, Any], said: str) -> No
 
 
 def test_the_thousands_mark_of_those_who_write_a_decimal_comma(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"say --decimal ',', too, if the thousands mark is '\.'") as caught:
+    with pytest.raises(UsageError, match=r"add --decimal ',' if the thousands mark is '\.'") as caught:
         TableOptions(thousands=".")
     given = follow(DataError("", caught.value.remedy.replace(", too,", "")))
     assert read(write(tmp_path, "a;b\n1.234;1,5\n"), delimiter=";", thousands=".", **given).rows == [[1234, 1.5]]
