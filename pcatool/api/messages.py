@@ -131,7 +131,7 @@ def _of_field(field: Field[Any]) -> list[tuple[str, ApiSetting]]:
     """Return the options of a field with their settings; `--center/--no-center` are two options."""
     flag: Flag = field.metadata["flag"]
     kind = python_type(field)
-    words = frozenset((*(flag.choices() if flag.choices else ()), *flag.wanted.words()))
+    words = frozenset((*(flag.choices() if flag.choices else ()), *flag.completion.words()))
     numeric = "int" in kind or "float" in kind
     switch = kind.partition(" ")[0] == "bool"
     options = [option for names in flag.names for option in names.split("/")]

@@ -385,9 +385,9 @@ def test_settings_of_a_model_cannot_be_changed(tmp_path: Path) -> None:
         ({"components": float("nan")}, "components='nan' is not a number of components"),
         ({"components": ""}, "components='' is not a number of components"),
         ({"components": "al"}, "did you mean 'all'"),
-        ({"solver": "arpack"}, "solver='arpack' is none of"),
+        ({"solver": "arpack"}, "invalid value 'arpack' for solver: choose"),
         ({"ddof": 2}, "ddof=2 is neither 0 nor 1"),
-        ({"missing": "ignore"}, "missing='ignore' is none of"),
+        ({"missing": "ignore"}, "invalid value 'ignore' for missing: choose"),
         ({"delimiter": "ab"}, "delimiter='ab'"),
     ],
 )

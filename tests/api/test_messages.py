@@ -29,7 +29,7 @@ SENTENCES = {
     "name it with -o, such as -o scree.png": 'name it with output, such as output="scree.png"',
     "name both, such as --axes 1,2": 'name both, such as axes="1,2"',
     "as in -o scores/": 'as in output="scores/"',
-    "--solver 'arpack' is none of auto, svd": "solver='arpack' is none of auto, svd",
+    "invalid value 'arpack' for --solver: choose auto or svd": "invalid value 'arpack' for solver: choose auto or svd",
     "or use --epsilon 1e-5": "or use epsilon=1e-5",
     "--epsilon -1 is below 0": "epsilon=-1 is below 0",
     "--memory 500MB": 'memory="500MB"',
@@ -59,7 +59,7 @@ def test_a_reworded_error_keeps_class_text_and_exit_code() -> None:
     with pytest.raises(pcatool.UsageError) as caught:
         pcatool.fit([[1.0, 2.0], [2.0, 1.0]], solver="arpack")
     error = caught.value
-    assert error.message.startswith("solver='arpack'") and error.exit_code == 2
+    assert error.message.startswith("invalid value 'arpack' for solver: choose") and error.exit_code == 2
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again)) == (pcatool.UsageError, str(error))
 

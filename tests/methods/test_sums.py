@@ -268,7 +268,7 @@ def test_what_cannot_be_added_to_is_refused_with_the_reason(settings: dict[str, 
         with pytest.raises(UsageError) as wrong:
             fitted(frame, {"components": 1, **settings, "updatable": flag})
         name = "--updatable" if flag else "--no-updatable"
-        assert str(wrong.value) == with_settings(f"{name} would change nothing here: {reason}; leave out {name}")
+        assert str(wrong.value) == with_settings(f"{name} has no effect: {reason}; leave out {name}")
 
 
 def test_what_a_report_would_not_keep_is_refused() -> None:

@@ -161,7 +161,7 @@ def test_what_the_certificate_does_not_vouch_for_is_refused() -> None:
         ({"whiten": "cholesky"}, "whiten='cholesky' is none of none, pca, zca"),
         ({"whiten": "pca", "epsilon": -1}, "epsilon=-1 is below 0"),
         ({"whiten": "pca", "epsilon": float("nan")}, "epsilon='nan' is not a number"),
-        ({"epsilon": 0.1}, 'epsilon would change nothing here; it belongs to whiten="pca" or zca'),
+        ({"epsilon": 0.1}, 'epsilon has no effect without whiten="pca" or zca'),
     ],
 )
 def test_wrong_settings(settings: dict[str, Any], said: str) -> None:

@@ -120,7 +120,7 @@ def test_from_python(tables: Path, tmp_path: Path) -> None:
     model = pcatool.fit(path, columns="a-d", components=2, scores=str(tmp_path / "s.csv"), keep_all=True)
     pcatool.transform(model, path, keep_all=True, output=tmp_path / "t.csv")
     assert (tmp_path / "s.csv").read_bytes() == (tmp_path / "t.csv").read_bytes()
-    with pytest.raises(pcatool.UsageError, match="keep would change nothing here; it belongs to scores"):
+    with pytest.raises(pcatool.UsageError, match="keep has no effect without scores"):
         pcatool.fit(frame, keep="kind")
 
 
