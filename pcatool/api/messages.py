@@ -33,7 +33,8 @@ from pcatool.options.fields import Flag, python_type
 
 __all__ = ["errors_name_settings", "with_settings"]
 
-# Records whose fields are settings or keywords of the API. Where an option is in several, the first one counts.
+# Records whose fields are settings or keywords of the API. Where an option is in several, the first one counts, and it
+# knows the values of all.
 RECORDS = (
     TableOptions,
     SelectOptions,
@@ -123,7 +124,8 @@ def _settings() -> dict[str, ApiSetting]:
         for field in fields(record):
             for option, setting in _of_field(field):
                 if option not in COMMAND_LINE_ONLY:
-                    found.setdefault(option, setting)
+                    first = found.get(option, setting)
+                    found[option] = first._replace(words=first.words | setting.words)
     return found
 
 

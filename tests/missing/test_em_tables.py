@@ -204,7 +204,7 @@ def test_what_earlier_versions_claimed_is_not_repeated() -> None:
 @pytest.mark.parametrize(
     ("weights", "kind", "error", "said"),
     [
-        ([1 / 7] * 7, "frequency", DataError, "--ddof 1 leaves a divisor of"),
+        ([1 / 7] * 7, "frequency", DataError, "ddof=1 leaves a divisor of"),
         ([0.3] * 7, "frequency", DataError, "--ddof 1 leaves a divisor of -0.1 for column 'a'"),
         ([1e-200] * 7, "reliability", RefusedError, "squares of the weights underflow a double"),
         ([1e200] * 7, "reliability", RefusedError, "squares of the weights overflow a double"),

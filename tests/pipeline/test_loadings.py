@@ -308,7 +308,7 @@ def test_a_picture_needs_a_size_a_file_and_that_many_pixels(tmp_path: Path) -> N
     with pytest.raises(pcatool.UsageError, match=r"end it with \.png, \.svg or \.pdf"):
         pcatool.components(model, image=(8, 8), output=tmp_path / "a.gif")
     with pytest.raises(
-        pcatool.DataError, match=r"an image of 8x7 has 56 pixels, but there are 64 columns; .* -c, .* -x"
+        pcatool.DataError, match=r"an image of 8x7 has 56 pixels, but there are 64 columns; .* columns, .* exclude"
     ):
         pcatool.components(model, image=(8, 7), output=tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []

@@ -139,7 +139,7 @@ def test_the_api(folder: Path) -> None:
         assert list(scores.columns) == ["PC1"]
         with pytest.raises(DataError, match="components=9: the model has 4 components; give a number from 1 to 4"):
             pcatool.components(model, components=9)
-        with pytest.raises(DataError, match="-k 9: the model has 6 eigenvalues; give a number from 1 to 6"):
+        with pytest.raises(DataError, match="components=9: the model has 6 eigenvalues; give a number from 1 to 6"):
             pcatool.explain_variance(model, components=9)
         with pytest.raises(UsageError, match=r"would change nothing|has no effect"):
             pcatool.components(model, components=2, standardize=True)
