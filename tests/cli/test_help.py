@@ -187,4 +187,4 @@ def test_the_examples_run_in_the_order_they_stand(folder: Path, environment: dic
         command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
     assert done.returncode == 0, f"{script}\n{done.stderr}"
-    assert "error" not in done.stderr
+    assert "error:" not in done.stderr

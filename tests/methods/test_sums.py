@@ -326,12 +326,12 @@ def test_slips_are_mentioned() -> None:
         pcatool.refit(fitted(table(0.0), {"center_rows": True}), exclude="a")
     with pytest.raises(RefusedError, match=r"cross-validation. needs the rows"):
         pcatool.refit(model, components="cross-validation")
-    with pytest.raises(UsageError, match="epsilon would change nothing here"):
+    with pytest.raises(UsageError, match="epsilon has no effect without whiten"):
         pcatool.refit(model, epsilon=1.0)
     for wrong in ({"ddof": 2}, {"whiten": "yes"}, {"components": 0}):
         with pytest.raises(UsageError):
             pcatool.refit(model, **wrong)
-    with pytest.raises(UsageError, match="missing='mean' is none of error, drop"):
+    with pytest.raises(UsageError, match="invalid value 'mean' for missing: choose error or drop"):
         pcatool.update(model, table(0.0), missing="mean")
 
 

@@ -319,7 +319,7 @@ def test_a_line_without_a_value_is_an_absent_cell(holed: Array) -> None:
     assert Z.loc[5].isna().all()
     with pytest.raises(
         DataError,
-        match=rf"row {len(longer) - 1}: the value is missing, and --absent zero does not make it 0; .* absent=.zero",
+        match=rf"row {len(longer) - 1}: the value is missing, and absent=.zero. does not make it 0; .* absent=.zero",
     ):
         pcatool.fit(longer, components=2, absent="zero", **TRIPLES)
 
@@ -390,11 +390,11 @@ def test_flags_that_are_refused_where_a_model_is_applied(holed: Array, tmp_path:
     model = pcatool.fit(lines(holed), components=2, **TRIPLES)
     table = arrow(holed)
     refused: list[tuple[Callable[[], Any], str]] = [
-        (lambda: pcatool.transform(model, table, keep=["user"], **TRIPLES), "--keep does not go with --triples"),
-        (lambda: pcatool.transform(model, table, keep_all=True, **TRIPLES), "--keep-all does not go with --triples"),
-        (lambda: pcatool.transform(model, holed, absent="zero"), "--absent has no effect without --triples"),
-        (lambda: pcatool.fit(holed, absent="missing"), "--absent has no effect without --triples; leave out --absent"),
-        (lambda: pcatool.transform(model, table, missing="drop", **TRIPLES), "--missing drop is for fits"),
+        (lambda: pcatool.transform(model, table, keep=["user"], **TRIPLES), "keep does not go with triples"),
+        (lambda: pcatool.transform(model, table, keep_all=True, **TRIPLES), "keep_all=True does not go with triples"),
+        (lambda: pcatool.transform(model, holed, absent="zero"), "absent has no effect without triples"),
+        (lambda: pcatool.fit(holed, absent="missing"), "absent has no effect without triples; leave out absent"),
+        (lambda: pcatool.transform(model, table, missing="drop", **TRIPLES), 'missing="drop" is for fits'),
     ]
     for call, said in refused:
         with pytest.raises(UsageError) as caught:
