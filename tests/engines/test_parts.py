@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 import pcatool
 from pcatool import errors, registry
+from pcatool.api.messages import with_settings
 from pcatool.errors import DataError, PcatoolError, PcatoolWarning, UsageError
 from pcatool.options import TableOptions
 from pcatool.readers import splits
@@ -298,14 +299,14 @@ def test_a_longer_vector_than_the_first_input_has_is_refused(tmp_path: Path) -> 
 )
 def test_what_does_not_add_up_is_refused(tables: Path, settings: dict[str, Any], text: str) -> None:
     columns = {} if "triples" in settings else X_ONLY
-    with pytest.raises(UsageError, match=text):
+    with pytest.raises(UsageError, match=with_settings(text)):
         pcatool.fit(str(tables / "whole"), engine="dask", **columns, **settings)
 
 
 def test_a_scheduler_belongs_to_an_engine_elsewhere(tables: Path) -> None:
-    with pytest.raises(UsageError, match="scheduler has no effect without engine=.dask. or spark"):
+    with pytest.raises(UsageError, match=r"scheduler has no effect without engine=.dask. or spark"):
         pcatool.fit(str(tables / "whole"), scheduler="tcp://127.0.0.1:1", **X_ONLY)
-    with pytest.raises(UsageError, match="invalid value 'dusk' for --engine: choose threads, dask or spark"):
+    with pytest.raises(UsageError, match="invalid value 'dusk' for engine: choose threads, dask or spark"):
         pcatool.fit(str(tables / "whole"), engine="dusk", **X_ONLY)
 
 
@@ -317,7 +318,7 @@ def test_a_model_is_not_read_elsewhere(tables: Path, tmp_path: Path) -> None:
 
 
 def test_a_plan_refuses_what_the_fit_would(tables: Path) -> None:
-    with pytest.raises(UsageError, match="threads has no effect with engine=.dask."):
+    with pytest.raises(UsageError, match=r"threads has no effect with engine=.dask."):
         pcatool.plan(str(tables / "whole"), engine="dask", threads=2, **X_ONLY)
 
 

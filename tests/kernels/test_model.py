@@ -36,9 +36,9 @@ def with_nan(name: str) -> dict[str, Any]:
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no kernel": ({"meta": {"method": "kernel"}}, "kernel is 'None'"),
-    "unknown kernel": (kernel(name="magic"), "none that this pcatool knows"),
-    "kernel no record": ({"meta": {**GOOD.meta, "kernel": "rbf"}}, "none that this pcatool knows"),
-    "name a list": (kernel(name=["rbf"]), "none that this pcatool knows"),
+    "unknown kernel": (kernel(name="magic"), "which this pcatool does not know"),
+    "kernel no record": ({"meta": {**GOOD.meta, "kernel": "rbf"}}, "which this pcatool does not know"),
+    "name a list": (kernel(name=["rbf"]), "which this pcatool does not know"),
     "gamma missing": (kernel(name="rbf"), "rbf needs name, gamma"),
     "more than it needs": (kernel(name="rbf", gamma=1.0, degree=2.0), "rbf needs name, gamma"),
     "gamma zero": (kernel(name="rbf", gamma=0.0), "gamma is '0.0'"),

@@ -400,7 +400,7 @@ def test_flags_that_are_refused_where_a_model_is_applied(holed: Array, tmp_path:
         with pytest.raises(UsageError) as caught:
             call()
         assert said in str(caught.value)
-    with pytest.raises(DataError, match=r"user '\d+': missing cell in column 'i\d+'; --missing keep"):
+    with pytest.raises(DataError, match=r"user '\d+': missing cell in column 'i\d+'; missing=.keep."):
         pcatool.transform(model, table, missing="error", **TRIPLES)
 
 

@@ -158,10 +158,10 @@ def test_the_noise_has_every_direction(settings: dict[str, Any], solved: str) ->
 def test_other_models_have_a_rank_of_rows_at_most() -> None:
     model = pcatool.fit(made(6, 15, [9, 4], 0.5, 1).X, components=1, missing="em")
     assert "em" not in model.meta
-    with pytest.raises(ModelError, match="rank is '7', not from 1 to 6"):
+    with pytest.raises(ModelError, match="rank is '7', but must be from 1 to 6"):
         model.with_meta(rank=7)
     holed = pcatool.fit(punched(made(6, 15, [9, 4], 0.5, 1).X, 0.2, 2), components=1, missing="em")
-    with pytest.raises(ModelError, match="rank is '16', not from 1 to 15"):
+    with pytest.raises(ModelError, match="rank is '16', but must be from 1 to 15"):
         holed.with_meta(rank=16)
 
 
@@ -176,7 +176,7 @@ def test_vouched_means_eight_digits() -> None:
     assert model.meta["em"]["proved"] is True
     assert sure == [error <= 1e-8 for error in errors]
     assert 1e-8 < max(errors) < 1e-3
-    said = f"eigenvalues differ from those at the maximum by {max(errors):.1e} of themselves at most"
+    said = f"the eigenvalues have a relative error of at most {max(errors):.1e}"
     assert said in pcatool.report(model)
 
 
@@ -194,7 +194,7 @@ def test_what_earlier_versions_claimed_is_not_repeated() -> None:
     model = pcatool.fit(punched(made(60, 8, [9, 4], 0.6, 3).X, 0.3, 4), components=2, missing="em")
     old = {name: value for name, value in model.meta["em"].items() if name != "proved"}
     model = model.with_meta(em=old)
-    assert "is not known" in pcatool.report(loads(dumps(model)))
+    assert "the error of the eigenvalues is unknown" in pcatool.report(loads(dumps(model)))
     assert not any("digits" in row for row in pcatool.inspect(model)["variance"])
 
 
@@ -205,7 +205,7 @@ def test_what_earlier_versions_claimed_is_not_repeated() -> None:
     ("weights", "kind", "error", "said"),
     [
         ([1 / 7] * 7, "frequency", DataError, "ddof=1 leaves a divisor of"),
-        ([0.3] * 7, "frequency", DataError, "--ddof 1 leaves a divisor of -0.1 for column 'a'"),
+        ([0.3] * 7, "frequency", DataError, "ddof=1 leaves a divisor of -0.1 for column 'a'"),
         ([1e-200] * 7, "reliability", RefusedError, "squares of the weights underflow a double"),
         ([1e200] * 7, "reliability", RefusedError, "squares of the weights overflow a double"),
     ],
@@ -241,19 +241,19 @@ def test_rounding_of_the_divisor_is_in_the_bound() -> None:
 # What a fit or its uses may refuse, and how.
 DOCUMENTED = {
     DataError: (
-        r"no value in columns? .*; leave the columns? out with -x",
+        r"no value in columns? .*; leave the columns? out with exclude",
         r"every cell is missing; give rows with values",
-        r"-k \d+ of \d+ columns needs \d+ parameters, and there are \d+ observed cells; (use -k|give more)",
-        r"-k \d+: \d+ rows with values and \d+ columns give 1 to \d+ components; use -k",
-        r"-k \d+ is more than the data can have: .*; use -k \d+ or less",
+        r"components=\d+ of \d+ columns needs \d+ parameters, and there are \d+ observed cells; (use compon|give more)",
+        r"components=\d+: \d+ rows with values and \d+ columns give 1 to \d+ components; use components",
+        r"components=\d+ is more than the data can have: .*; use components=\d+ or less",
         r"all \d+ columns are constant: .*; add a column that varies",
         r"every value is 0: .*; give a table with values",
         r"a centred fit needs at least 2 rows",
-        r"--ddof 1 leaves a divisor of .*; use --ddof 0",
+        r"ddof=1 leaves a divisor of .*; use ddof=0",
     ),
     RefusedError: (
         r"squares of the values of columns? .* (over|under)flow a double; rescale the columns?",
-        r"the observed cells do not determine \d+ components; use a smaller -k",
+        r"the observed cells do not determine \d+ components; use a smaller (value of )?components",
     ),
 }
 

@@ -84,8 +84,8 @@ def test_weights_that_add_up_to_about_1_count_no_rows(part: float, standardize: 
     with pytest.raises(RefusedError) as error:
         fit(w, ddof=1, standardize=standardize)
     assert "the weights add up to 1.0000000" in str(error.value)
-    assert "--ddof 1 leaves a divisor of " in str(error.value)
-    assert "weights that are no counts need --weights-kind reliability; or use --ddof 0" in str(error.value)
+    assert "ddof=1 leaves a divisor of " in str(error.value)
+    assert 'weights that are no counts need weights_kind="reliability"; or use ddof=0' in str(error.value)
     equal = fit(w, ddof=1, standardize=standardize, weights_kind="reliability")
     np.testing.assert_allclose(
         equal.eigenvalues, fit(w * 1000, ddof=1, standardize=standardize, weights_kind="reliability").eigenvalues
@@ -107,10 +107,10 @@ def test_they_count_none_either_where_cells_are_missing(missing: str, part: floa
 
 def test_weights_that_add_up_to_less_than_1() -> None:
     with pytest.raises(
-        DataError, match=r"leaves a divisor of -0\.5 for 10 rows; weights that are no counts need --weig"
+        DataError, match=r"leaves a divisor of -0\.5 for 10 rows; weights that are no counts need weights_kind"
     ):
         fit(np.full(10, 0.05), ddof=1)
-    with pytest.raises(DataError, match="leaves a divisor of 0 for 1 row; use --ddof 0"):
+    with pytest.raises(DataError, match="leaves a divisor of 0 for 1 row; use ddof=0"):
         fit([5.0], [[1.0, 2.0]], ddof=1, center=False, weights_kind="reliability")
 
 

@@ -159,5 +159,5 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
 
 
 def test_an_unknown_form_is_refused():
-    with pytest.raises(UsageError, match="'gif'; there are: png, svg, pdf"):
+    with pytest.raises(UsageError, match="unknown picture format 'gif'; choose png, svg, pdf"):
         picture(form="gif")

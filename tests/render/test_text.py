@@ -232,7 +232,7 @@ def test_columns_of_unequal_length_are_a_mistake():
 
 
 def test_an_unknown_form_is_refused():
-    with pytest.raises(UsageError, match="'xml'; there are: table, csv, json, markdown"):
+    with pytest.raises(UsageError, match="unknown report format 'xml'; choose table, csv, json, markdown"):
         render_table(HOUSES.columns(), "xml")
 
 

@@ -63,7 +63,7 @@ REFUSED = {
     "s3://BUCKET/": (5, "cannot write 's3://BUCKET/': it names a folder; give the name of an object"),
     "s3://BUCKET": (5, "cannot write 's3://BUCKET': it names a folder; give the name of an object"),
     "s3://BUCKET/a//m.npz": (
-        5, "cannot write 's3://BUCKET/a//m.npz': it has two slashes in a row; write one slash"
+        5, "cannot write 's3://BUCKET/a//m.npz': it has two slashes in a row; use one slash"
     ),
     "s3://BUCKET/t.csv": (
         2,

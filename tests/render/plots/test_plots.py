@@ -309,7 +309,7 @@ def test_bars_are_sorted_by_size_and_coloured_by_sign():
 def test_of_many_columns_the_largest_of_each_component_are_drawn(d):
     plot_data = view_of(d=d, axes=(1, 2))
     said = texts(picture("loadings", plot_data))
-    assert f"of each component the 20 largest of {d} loadings" in " ".join(said).replace("\n", " ")
+    assert f"the 20 largest of {d} loadings of each component" in " ".join(said).replace("\n", " ")
     largest = [
         plot_data.columns[j] for m in (0, 1) for j in np.argsort(-np.abs(plot_data.loadings[:, m]), kind="stable")[:20]
     ]

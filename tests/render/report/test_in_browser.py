@@ -553,7 +553,7 @@ def it_is_read_without_scripts(page: Browser, place: Path) -> None:
     text = page.text_of_page()
     for wanted in (
         "29 components keep 95.4797 %",
-        "which is off here",
+        "JavaScript is off",
         "with the largest loadings on PC1",
         "vouched for",
     ):
