@@ -54,6 +54,9 @@ RECORDS = (
 # Options that the API does not have: the type of the data decides about the type of the result.
 COMMAND_LINE_ONLY = ("--format", "--output-header", "--no-output-header")
 
+# Keywords of `reconstruct` that no record has.
+KEYWORD_SWITCHES = ("fill", "preimage")
+
 # A command of pcatool, up to the end of its clause; or an option, with the next word if this is surely its value: a
 # quoted text, a number, a file name, a word before a closing parenthesis, or a word that the option knows.
 COMMAND = r"pcatool [a-z][a-z-]*[^;,()]*"
@@ -119,7 +122,7 @@ def _is_value(match: re.Match[str], setting: ApiSetting) -> bool:
 @cache
 def _settings() -> dict[str, ApiSetting]:
     """Return the setting that each option stands for."""
-    found: dict[str, ApiSetting] = {}
+    found = {f"--{name}": ApiSetting(name, "True", False, frozenset()) for name in KEYWORD_SWITCHES}
     for record in RECORDS:
         for field in fields(record):
             for option, setting in _of_field(field):

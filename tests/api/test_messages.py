@@ -13,9 +13,11 @@ from pcatool.api.messages import with_settings
 
 SENTENCES = {
     "--missing drop leaves out rows": 'missing="drop" leaves out rows',
+    "--missing keep leaves such rows empty": 'missing="keep" leaves such rows empty',
     "--missing mean or em fits": 'missing="mean" or em fits',
     "fit with --no-center, or leave out --standardize": "fit with center=False, or leave out standardize",
     "models differ in --standardize: no against yes": "models differ in standardize: no against yes",
+    "--fill needs rows; leave out --preimage": "fill=True needs rows; leave out preimage",
     "leave out --no-center": "leave out center=False",
     "read it with --no-header, or with --header": "read it with header=False, or with header=True",
     "use -k 1 or more, or -k all": 'use components=1 or more, or components="all"',

@@ -439,7 +439,9 @@ def test_what_is_done_unless_asked(models: Callable[[str], Model], holed: Array)
         told = pcatool.reconstruct(model, X, missing=fill, fill=True)
         assert same(pcatool.reconstruct(model, X, fill=True), told, equal_nan=True)
     plain = pcatool.fit(imputed(X), components=3)
-    with pytest.raises(DataError, match=r"row 3: missing cell in column 'c1'; missing=.keep. .* missing=.project"):
+    with pytest.raises(
+        DataError, match=r"the array, row 3: missing cell in column 'c1'; missing=.keep. .* missing=.project"
+    ):
         pcatool.transform(plain, X)
 
 
@@ -599,11 +601,14 @@ def test_a_row_alone_gets_what_it_gets_in_company(
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"missing": "em", "solver": "svd"}, "--solver does not go with --missing em; leave out --solver"),
-        ({"missing": "mean", "method": "kernel"}, "--missing mean does not go with --method kernel"),
-        ({"missing": "em", "method": "supervised", "label": "c1"}, "--missing em does not go with --method supervised"),
-        ({"missing": "fill"}, "invalid value 'fill' for --missing: choose error, drop, mean or em"),
-        ({"missing": "em", "components": "parallel"}, "-k 'parallel' does not go with --method pca --missing em"),
+        ({"missing": "em", "solver": "svd"}, 'solver does not go with missing="em"; leave out solver'),
+        ({"missing": "mean", "method": "kernel"}, 'missing="mean" does not go with method="kernel"'),
+        ({"missing": "em", "method": "supervised", "label": "c1"}, 'missing="em" does not go with method="supervised"'),
+        ({"missing": "fill"}, "invalid value 'fill' for missing: choose error, drop, mean or em"),
+        (
+            {"missing": "em", "components": "parallel"},
+            'components=\'parallel\' does not go with method="pca" missing="em"',
+        ),
     ],
 )
 def test_fits_that_are_refused(settings: dict[str, Any], said: str, holed: Array) -> None:
@@ -616,7 +621,7 @@ def test_fits_that_are_refused(settings: dict[str, Any], said: str, holed: Array
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([[1, np.nan], [2, np.nan], [4, np.nan]], "no value in column 'c2'; leave the column out with -x"),
+        ([[1, np.nan], [2, np.nan], [4, np.nan]], "no value in column 'c2'; leave the column out with exclude"),
         ([[np.nan, np.nan]] * 3, "every cell is missing; give rows with values"),
         ([[np.nan, np.nan], [np.nan, 3.0]], "no value in column 'c1'"),
     ],
@@ -631,7 +636,7 @@ def test_too_few_cells_for_the_components(holed: Array) -> None:
     X = np.where(np.tri(6, 8, -1, dtype=bool)[:, ::-1], np.nan, holed[100:106])
     with pytest.raises(
         DataError,
-        match=r"of 8 columns needs 42 parameters, and there are \d+ observed cells; use components=\d",
+        match=r"components=6 of 8 columns needs 42 parameters, and there are \d+ observed cells; use components=\d",
     ):
         pcatool.fit(X, components=6, missing="em")
     with pytest.raises(DataError, match="components=9"):
@@ -656,7 +661,7 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
     refused: list[tuple[Callable[[], Any], str]] = [
         (
             lambda: pcatool.reconstruct(em, frame, fill=True, missing="keep"),
-            '--fill cannot be combined with missing="keep"',
+            'fill=True cannot be combined with missing="keep"',
         ),
         (lambda: pcatool.reconstruct(em, frame, fill=True, missing="error"), 'give missing="mean", project or em'),
         (lambda: pcatool.transform(em, frame, missing="drop"), "--missing drop is for fits"),
