@@ -182,7 +182,7 @@ def test_without_the_word_it_is_refused() -> None:
 
 def test_a_table_that_is_the_kernel_has_no_rows_to_come_back_to() -> None:
     K = kernel_of("rbf", 5).matrix(cloud(), run_serially)
-    with pytest.raises(UsageError, match=r"the model was fitted to a kernel matrix.*another --kernel"):
+    with pytest.raises(UsageError, match=r"fitted to a kernel matrix.*another --kernel"):
         fit(K, kernel="precomputed", components=2).with_preimage()
 
 

@@ -639,7 +639,7 @@ def test_too_few_cells_for_the_components(holed: Array) -> None:
         match=r"components=6 of 8 columns needs 42 parameters, and there are \d+ observed cells; use components=\d",
     ):
         pcatool.fit(X, components=6, missing="em")
-    with pytest.raises(DataError, match="components=9"):
+    with pytest.raises(DataError, match=r"components=9"):
         pcatool.fit(holed, components=9, missing="em")
 
 
@@ -664,31 +664,27 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
             'fill=True cannot be combined with missing="keep"',
         ),
         (lambda: pcatool.reconstruct(em, frame, fill=True, missing="error"), 'give missing="mean", project or em'),
-        (lambda: pcatool.transform(em, frame, missing="drop"), "--missing drop is for fits"),
-        (
-            lambda: pcatool.transform(without_means, holed, missing="mean"),
-            "no column means; give --missing project",
-        ),
+        (lambda: pcatool.transform(em, frame, missing="drop"), 'missing="drop" is for fits'),
+        (lambda: pcatool.transform(without_means, holed, missing="mean"), "holds no column means; give missing="),
         (
             lambda: pcatool.transform(kernel, holed, missing="project"),
-            "needs a model of --method pca, this is a kernel model",
+            'needs a model of method="pca", this is a kernel model',
         ),
         (
             lambda: pcatool.transform(supervised, frame, missing="em"),
-            "needs a model of --method pca, this is a supervised model",
+            'needs a model of method="pca", this is a supervised model',
         ),
         (
             lambda: pcatool.reconstruct(supervised, frame, fill=True),
-            "--fill needs a model of --method pca, this is a supervised",
+            'fill=True needs a model of method="pca", this is a supervised',
         ),
     ]
     scores = pcatool.transform(em, frame)
     for more in ({"fill": True}, {"with_coverage": True}, {"with_error": True}):
-        flag = "--" + next(iter(more)).replace("_", "-")
-        said = f"{flag} needs the original rows, but the input holds scores"
+        said = f"{next(iter(more))}=True needs the original rows, but the input holds scores"
         refused.append((lambda more=more: pcatool.reconstruct(em, scores, **more), said))
     refused.append(
-        (lambda: pcatool.reconstruct(em, scores, missing="em"), "--missing em applies to rows, but the input")
+        (lambda: pcatool.reconstruct(em, scores, missing="em"), 'missing="em" applies to rows, but the input')
     )
     for call, said in refused:
         with pytest.raises(UsageError) as caught:

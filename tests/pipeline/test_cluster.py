@@ -184,7 +184,7 @@ def test_a_bad_cell(here: Path, elsewhere: dict[str, str]) -> None:
 
 
 def test_a_missing_cell(here: Path, elsewhere: dict[str, str]) -> None:
-    with pytest.raises(DataError, match=r"1.parquet, row \d+: missing cell in column 'x\d'; missing=.keep"):
+    with pytest.raises(DataError, match=r"1.parquet, row \d+: missing cell in column 'x\d'; missing=.keep."):
         pcatool.transform("m.npz", "data", output="out/", **elsewhere)
     assert "_SUCCESS" not in parts_of("out")
 
@@ -275,26 +275,26 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
 @pytest.mark.parametrize(
     ("data", "settings", "error", "message"),
     [
-        ("data", {"output": None}, UsageError, "--engine dask writes a folder of parts, not one stream; name it with"),
+        ("data", {"output": None}, UsageError, 'engine="dask" writes a folder of parts, not one stream; name it with'),
         ("data", {"output": "-"}, UsageError, "writes a folder of parts, not one stream"),
         (
             "data",
             {"output": "s.csv"},
             UsageError,
-            "writes a folder of parts, but 's.csv' is not a folder; name it with -o, as",
+            "writes a folder of parts, but 's.csv' is not a folder; name it with output, as",
         ),
         ("data", {"output": "s3://b/x"}, UsageError, "writes a folder of parts, but 's3://b/x' is not a folder"),
         ("data", {"output": "https://b/x/"}, UsageError, "a web server can only be read"),
-        ("data", {"resume": True}, UsageError, "--resume does not go with --engine dask: the parts do not record"),
+        ("data", {"resume": True}, UsageError, 'resume=True does not go with engine="dask": the parts do not record'),
         (
             "data",
             {"float_format": ".3f"},
             UsageError,
-            "Parquet stores numbers as binary, not as text; leave out --float-format",
+            "Parquet stores numbers as binary, not as text; leave out float_format",
         ),
         ("data", {"header": False}, UsageError, "Parquet files always hold the column names"),
-        ("data", {"triples": "c,n,x0"}, UsageError, "--triples cannot be spread over parts: any line may add to any"),
-        ("data", {"threads": 2}, UsageError, "--threads has no effect with --engine dask"),
+        ("data", {"triples": "c,n,x0"}, UsageError, "triples cannot be spread over parts: any line may add to any"),
+        ("data", {"threads": 2}, UsageError, 'threads has no effect with engine="dask"'),
         ("data", {"keep": "nope"}, MissingColumns, "no column 'nope'"),
         (
             np.eye(D),
@@ -327,7 +327,7 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
             FileError,
             r"'used/' holds files that are not parts of this output: 'a\.csv'; readers",
         ),
-        ("data", {"output": "done/", "no_clobber": True}, FileError, "'done/_SUCCESS' exists, and --no-clobber"),
+        ("data", {"output": "done/", "no_clobber": True}, FileError, "'done/_SUCCESS' exists, and no_clobber=True"),
         ("data", {"output": "m.npz/"}, FileError, "cannot make the folder '.*m.npz'"),
     ],
 )
@@ -353,7 +353,7 @@ def test_the_model_is_no_part(here: Path, elsewhere: dict[str, str]) -> None:
 
 
 def test_a_fit_with_scores_is_refused(here: Path, elsewhere: dict[str, str]) -> None:
-    with pytest.raises(UsageError, match=r"scores does not go with engine=.dask.; fit first, then transform"):
+    with pytest.raises(UsageError, match='scores does not go with engine="dask"; fit first, then transform'):
         pcatool.fit("data", scores="out/", **elsewhere)
 
 
