@@ -69,11 +69,11 @@ class KernelSpectrum(NamedTuple):
 def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) -> tuple[str, str]:
     """Return the solver and the reason for it, from the sizes, the requested components and the kernel alone."""
     if n <= LAPACK_MAX_ROWS:
-        return LAPACK, f"{n} rows: few enough to compute all eigenvalues"
+        return LAPACK, f"{n} rows: all eigenvalues at once take a moment"
     if not definite:
-        return LAPACK, "eigenvalues may be negative, so all are computed"
+        return LAPACK, "eigenvalues may be negative, so all of them are looked at"
     if isinstance(wish, str):
-        return LAPACK, "the rule needs every eigenvalue"
+        return LAPACK, "a rule looks at every eigenvalue"
     if flat_spectrum:
         return LAPACK, "the leading eigenvalues are nearly equal"
     if isinstance(wish, int) and wish > n // ROWS_PER_COMPONENT:
@@ -182,7 +182,7 @@ def solve(
             return spectrum
         before_lapack()
         doing("solving")
-        reason = f"Lanczos did not converge within {n // SPACE_DIVISOR_FOR_SHARE} vectors"
+        reason = f"Lanczos found no end within {n // SPACE_DIVISOR_FOR_SHARE} vectors"
     with threads(thread_count(n)):
         values, vectors = np.linalg.eigh(K)
     values, vectors = values[::-1], vectors[:, ::-1]

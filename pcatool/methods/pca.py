@@ -245,7 +245,7 @@ class PCA:
             or not self._doubtful(solved, problem)
         ):
             return solved
-        what = f"{name} cannot distinguish the smallest eigenvalues from rounding error"
+        what = f"{name} cannot tell the smallest eigenvalues from rounding"
         again = self._solve_with(
             FALLBACK_SOLVER, f"{what}; solved again from the rows, which fit in memory", rows, problem
         )

@@ -140,7 +140,7 @@ class SupervisedPCA(PCA):
             need, name, reason = 8 * COPIES * d * t, "cross-moment", f"one pass: label kernel {task.kernel.name}"
         else:
             need = 8 * rows * (HELD_COPIES * width + min(rows, MOST_STEPS)) + 8 * COPIES * min(rows or d, d) * d
-            name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: all rows in memory"
+            name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: rows are held"
         threads, reading = task.resources.threads, task.resources.reading()
         peak = total_bytes(width, reading + blocks_bytes(width, n, threads, copies=3) + need)
         k = most_kept(task.problem.wish, min(d, EXPECTED_COMPONENTS))
@@ -250,7 +250,7 @@ class SupervisedPCA(PCA):
 
 
 def _kernel_reason(options: FitOptions) -> str:
-    return f"kernel {options.kernel}: all rows in memory, kernel values multiplied in parts"
+    return f"kernel {options.kernel}: rows are held, and its values multiplied in parts"
 
 
 def evidence(found: Dependence, problem: Problem) -> Evidence:

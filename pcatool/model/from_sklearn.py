@@ -209,13 +209,13 @@ def _meta(fit: SklearnFit, ddof: int, rank: int) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "method": "pca",
         "components": len(fit.values),
-        "choice": "all possible" if n_components is None else f"n_components={show(n_components)[1:-1]}",
+        "choice": "all that it could" if n_components is None else f"n_components={show(n_components)[1:-1]}",
         "center": True,
         "standardize": fit.scaled,
         "ddof": ddof,
         "missing": "error",
         "rank": min(rank, fit.rows, len(fit.basis)),
         "solver": SCIKIT_LEARN,
-        "reason": f"converted from a fitted {kind}",
+        "reason": f"taken from a fitted {kind}",
     }
     return meta | ({"whiten": "pca", "epsilon": 0.0} if fit.whiten else {})

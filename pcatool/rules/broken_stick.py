@@ -26,4 +26,4 @@ def pieces(p: int) -> Array:
 def broken_stick(evidence: Evidence, number: float | None = None) -> Choice:
     """Choose the leading components whose share is above the expected piece."""
     p = evidence.possible
-    return leading_passing(above(evidence.shares, pieces(p)), f"share above that of a broken stick of {p} pieces")
+    return leading_passing(above(evidence.shares, pieces(p)), f"share above the broken stick's of {p} pieces")

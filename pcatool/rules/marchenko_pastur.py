@@ -30,7 +30,7 @@ def marchenko_pastur(evidence: Evidence, number: float | None = None) -> Choice:
     factor = (1 + sqrt(beta)) ** 2 / median(beta)
     return leading_passing(
         above(evidence.spectrum, factor * median_eigenvalue),
-        f"eigenvalue above the edge of noise, {factor:.4g} x the median",
+        f"eigenvalue past the edge of noise, {factor:.4g} x the median",
     )
 
 

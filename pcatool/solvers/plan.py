@@ -45,14 +45,14 @@ def choose(problem: Problem) -> tuple[str, str]:
     if n is not None and 2 * n <= d:
         return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
     if d <= SCATTER_COLUMNS and problem.needs_small_eigenvalues:
-        return "tsqr", "one pass, backward stable: whitening divides by small eigenvalues"
+        return "tsqr", "one pass, backward stable: whitening divides by the small eigenvalues, too"
     if d <= SCATTER_COLUMNS:
         return "covariance", f"one pass, a {d} x {d} scatter, whatever the number of rows"
     if n is not None and n < d:
         return "dual", f"{n} rows of {d} columns: a {d} x {d} scatter is too large"
     if isinstance(problem.wish, int) and problem.wish * COLUMNS_PER_COMPONENT <= d:
-        return "randomized", f"{problem.wish} of {d} components: no d x d or n x n matrix is formed"
-    return "covariance", f"a {d} x {d} scatter: {problem.wish} may need any number of components"
+        return "randomized", f"{problem.wish} of {d} components: neither d x d nor n x n need be formed"
+    return "covariance", f"a {d} x {d} scatter: {problem.wish} may ask for any number of components"
 
 
 # Bytes of the program before any data: 70 MB with Arrow and numpy, 85 MB with Parquet and the part of scipy that some

@@ -55,9 +55,9 @@ def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
     if d <= SCATTER_COLUMNS:
         return "covariance", f"a {d} x {d} scatter, from the given cells"
     if isinstance(wish, float) or (isinstance(wish, int) and wish * COLUMNS_PER_COMPONENT <= min(n, d)):
-        return "randomized", f"{wish} of {d} components: no d x d or n x n matrix is formed"
+        return "randomized", f"{wish} of {d} components: neither d x d nor n x n need be formed"
     name, size = ("dual", n) if n < d else ("covariance", d)
-    return name, f"{wish} may need any number of components: {size} x {size} is the smaller problem"
+    return name, f"{wish} may ask for any number of components: {size} x {size} is the smaller problem"
 
 
 def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:

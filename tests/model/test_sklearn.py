@@ -302,7 +302,7 @@ def test_a_model_that_was_taken_says_so(tmp_path: Path, capsys: pytest.CaptureFi
     pcatool.save_model(pcatool.from_sklearn(fitted("PCA")), path)
     facts = pcatool.inspect(path)
     assert facts["solver"] == "scikit-learn"
-    assert facts["reason"] == "converted from a fitted PCA"
+    assert facts["reason"] == "taken from a fitted PCA"
     assert facts["choice"] == "n_components=3"
     assert facts["certificate"] is None
     assert facts["eigenvalues_known"] == 3

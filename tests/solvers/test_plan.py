@@ -23,7 +23,7 @@ TABLE = [
     (6, 3, "dual"),
     (20_000, 300, "dual"),
     (5_000, 4_000, "dual"),  # a scatter is too large
-    (20_000, None, "covariance"),  # a share may need any number of components
+    (20_000, None, "covariance"),  # a share may ask for any number of components
 ]
 
 
