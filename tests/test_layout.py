@@ -334,7 +334,7 @@ def test_the_installed_package_is_the_one_under_test() -> None:
         for path in sorted(PACKAGE.rglob("*"))
         if path.is_file()
         and path.suffix != ".pyc"
-        and path.parent != PAGES  # of those below
+        and PAGES not in path.parents  # of those below
         and (
             not (there / path.relative_to(PACKAGE)).is_file()
             or path.read_bytes() != (there / path.relative_to(PACKAGE)).read_bytes()
