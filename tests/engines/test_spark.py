@@ -291,7 +291,7 @@ def test_a_master_that_is_not_there(folder: Path, plain_environment: dict[str, s
         5,
         "",
         "pcatool: error: cannot reach the Spark master 'spark://127.0.0.1:1': Connection refused; check the address, "
-        "and that it runs\n",
+        "and that the master is running\n",
     )
 
 

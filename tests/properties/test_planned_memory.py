@@ -161,7 +161,7 @@ def test_a_plan_grows_with_all_that_takes_memory(solver: str) -> None:
 
 
 @pytest.mark.parametrize("solver", ["svd", "dual"])
-@pytest.mark.parametrize("other", [{"center": False}, {"rows_centred": True}])
+@pytest.mark.parametrize("other", [{"center": False}, {"rows_centered": True}])
 def test_copies_of_the_rows_that_are_held_are_planned(solver: str, other: dict[str, Any]) -> None:
     plain = Problem(tuple(f"c{j}" for j in range(3000)), None, 10)
     usual, more = (make_plan(solver, "", p, 2500, 1).peak_bytes for p in (plain, plain._replace(**other)))
@@ -191,7 +191,7 @@ def test_holes_of_rows_that_are_held_are_filled_in_place(high: int) -> None:
     rows = Rows(iter([given[:150], given[150:]]), small=high)
     values, origin = np.arange(6.0), np.full(6, 0.25)
     rows.several_passes()
-    rows.fill(values, origin)
+    rows.center_and_fill(values, origin)
     filled, _ = rows.matrix()
     np.testing.assert_array_equal(filled, np.where(np.isnan(X), values, X - origin))
 
