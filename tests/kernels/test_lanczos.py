@@ -56,7 +56,7 @@ def test_gives_up_within_its_space() -> None:
 @pytest.mark.parametrize(
     ("n", "wish", "definite", "flat", "name", "why"),
     [
-        (1024, 3, True, False, "lapack", "few enough"),
+        (1024, 3, True, False, "lapack", "at once"),
         (5000, 10, True, False, "lanczos", "few components"),
         (5000, 0.9, True, False, "lanczos", "few components"),
         (5000, 313, True, False, "lapack", "313 components are more than a 16th"),
