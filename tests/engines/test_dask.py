@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from engines import dask_work as jobs
+from engines.accumulators import Sums
 from engines.dask_processes import TESTS, Processes, until
 from often import often
 from pcatool.engines.base import FAN
@@ -68,7 +69,7 @@ def merged(count: int) -> str:
 def test_neighbours_are_merged_in_their_order(engine: Dask, count: int) -> None:
     told: list[tuple[int, threading.Thread]] = []
     result = engine.reduce(
-        range(count), jobs.Sums(jobs.word, jobs.pair), lambda n: told.append((n, threading.current_thread()))
+        range(count), Sums(jobs.word, jobs.pair), lambda n: told.append((n, threading.current_thread()))
     )
     assert result == merged(count)
     assert sum(n for n, _ in told) == count
@@ -89,10 +90,10 @@ def test_a_worker_that_is_killed_costs_a_retry(pair: Processes, engine: Dask) ->
         if len(told) == 15:
             pair.workers[0].kill()
 
-    assert engine.reduce(range(50), jobs.Sums(jobs.slow_word, jobs.pair), done) == merged(50)
+    assert engine.reduce(range(50), Sums(jobs.slow_word, jobs.pair), done) == merged(50)
     assert sum(told) == 50
     assert len(workers_of(engine)) == 1
-    assert engine.reduce(range(50), jobs.Sums(jobs.word, jobs.pair)) == merged(50)  # as of two workers
+    assert engine.reduce(range(50), Sums(jobs.word, jobs.pair)) == merged(50)  # as of two workers
     pair.add_worker()
 
 
@@ -102,7 +103,7 @@ def test_a_worker_that_is_killed_costs_a_retry(pair: Processes, engine: Dask) ->
 def test_of_several_errors_that_of_the_first_item_is_raised(engine: Dask) -> None:
     told: list[int] = []
     with pytest.raises(DataError, match="part 3 is bad; leave it out"):
-        engine.reduce(range(200), jobs.Sums(jobs.refuse, jobs.pair), told.append)
+        engine.reduce(range(200), Sums(jobs.refuse, jobs.pair), told.append)
     assert sum(told) == 3
     until(lambda: tasks_left(engine) == 0)
 
@@ -111,7 +112,7 @@ def test_other_errors_come_as_what_they_are(engine: Dask) -> None:
     with pytest.raises(MemoryError):
         engine.map(jobs.exhaust, range(3))
     with pytest.raises(ValueError, match=r"^0 1$"):
-        engine.reduce(range(2), jobs.Sums(jobs.word, jobs.no_pair))
+        engine.reduce(range(2), Sums(jobs.word, jobs.no_pair))
     until(lambda: tasks_left(engine) == 0)
 
 
@@ -192,7 +193,7 @@ def test_workers_that_are_others_and_a_scheduler_that_dies(tmp_path: Path, monke
         processes.add_worker()
         lost = r"the Dask scheduler at 'tcp://.*' was lost; check that"
         with Dask(processes.address) as engine, pytest.raises(LostError, match=lost):
-            engine.reduce(range(100), jobs.Sums(jobs.slow_word, jobs.pair), lambda _: processes.scheduler.kill())
+            engine.reduce(range(100), Sums(jobs.slow_word, jobs.pair), lambda _: processes.scheduler.kill())
 
 
 def test_a_scheduler_that_hangs_and_workers_that_do_not_come_back(
@@ -203,7 +204,7 @@ def test_a_scheduler_that_hangs_and_workers_that_do_not_come_back(
     with Processes(tmp_path, 1) as processes, Dask(processes.address) as engine:
         time.sleep(1.5)  # nobody looks meanwhile, which is nothing that is held against the scheduler
         with pytest.raises(LostError, match=r"the Dask scheduler at 'tcp://.*' has no workers left; check why"):
-            engine.reduce(range(100), jobs.Sums(jobs.slow_word, jobs.pair), lambda _: processes.workers[0].kill())
+            engine.reduce(range(100), Sums(jobs.slow_word, jobs.pair), lambda _: processes.workers[0].kill())
         processes.add_worker()
         with Dask(processes.address) as another:
             assert another.map(jobs.word, range(3)) == ["0", "1", "2"]
@@ -233,7 +234,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_workers_of_our_own(own: Path) -> None:
     with Dask(None) as engine:
-        assert engine.reduce(range(70), jobs.Sums(jobs.word, jobs.pair)) == merged(70)
+        assert engine.reduce(range(70), Sums(jobs.word, jobs.pair)) == merged(70)
         assert engine.map(jobs.threads_of_blas, range(4)) == [1] * 4
         assert list(own.iterdir()) != []
 
@@ -266,7 +267,7 @@ def test_what_cannot_be_started(what: str, folder: Path, plain_environment: Mapp
 
 def test_a_part_that_costs_every_worker_its_life(own: Path) -> None:
     with Dask(None) as engine, pytest.raises(LostError, match="several workers were lost, each while it worked"):
-        engine.reduce(range(4), jobs.Sums(jobs.die, jobs.pair))
+        engine.reduce(range(4), Sums(jobs.die, jobs.pair))
 
 
 PROGRAM = """
@@ -274,7 +275,8 @@ import sys
 from pathlib import Path
 from pcatool.cli.signals import exit_now, stoppable
 from pcatool.engines.dask import Dask
-from engines.dask_work import Noted, Sums, pair
+from engines.accumulators import Sums
+from engines.dask_work import Noted, pair
 try:
     with stoppable(), Dask(sys.argv[2] or None) as engine:
         print("begun", flush=True)

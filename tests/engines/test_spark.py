@@ -27,6 +27,7 @@ from pyarrow import parquet
 
 import pcatool
 from engines import spark_work
+from engines.accumulators import Sums
 from pcatool.engines.spark import Spark, session
 from pcatool.engines.spark import cluster as watch
 from pcatool.engines.spark import session as java
@@ -87,7 +88,7 @@ def workers_compute_for_the_processor_that_is_named(spark: Spark) -> None:
 def neighbours_are_merged_in_their_order(spark: Spark) -> None:
     for count in (1, 8, 70):
         counts: list[int] = []
-        merged = spark.reduce(range(count), spark_work.Sums(spark_work.letters, spark_work.joined), counts.append)
+        merged = spark.reduce(range(count), Sums(spark_work.letters, spark_work.joined), counts.append)
         assert merged == "".join(map(spark_work.letters, range(count)))
         assert sum(counts) == count
 
@@ -123,7 +124,7 @@ def workers_that_are_killed_again_and_again_are_an_error(spark: Spark) -> None:
 
 
 def results_come_in_many_pieces(spark: Spark) -> None:
-    merged = spark.reduce(range(3), spark_work.Sums(spark_work.large, spark_work.joined))
+    merged = spark.reduce(range(3), Sums(spark_work.large, spark_work.joined))
     assert merged == b"".join(map(spark_work.large, range(3)))
 
 
@@ -171,7 +172,7 @@ def a_session_that_is_there_is_used_and_stays(spark: Spark) -> None:
 
 def as_many_threads_as_there_are_give_the_same_bits(spark: Spark) -> None:
     def total(cluster: Spark) -> float:
-        return cluster.reduce(range(20), spark_work.Sums(spark_work.inexact, spark_work.plus))
+        return cluster.reduce(range(20), Sums(spark_work.inexact, spark_work.plus))
 
     there = total(spark)
     assert spark._session is not None
