@@ -86,6 +86,8 @@ def fork_if_memory_limited() -> None:
         return
     parent, child = os.getpid(), os.fork()
     if child == 0:
+        # Short of memory, Python may fail to raise an error properly, so that no handler of the run sees it.
+        sys.excepthook = lambda *error: os._exit(1)
         _end_with_parent(parent)
         return
     for number in SIGNALS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -98,6 +99,14 @@ def test_no_file_is_left_out_for_want_of_memory(kind: str, home: Path, plain_env
         assert (code, said[-1:]) in ((0, []), (6, [SHORT])), (limit, said)
         assert output.exists() == (code == 0)
         assert code or output.read_bytes() == whole, limit
+
+
+def test_an_error_that_no_handler_saw_is_want_of_memory() -> None:
+    """As when Python itself has no memory for the error that it should raise."""
+    fails = "from pcatool.cli import main, signals; signals.stoppable = lambda: exec('raise SystemError'); main()"
+    script = f'ulimit -v 4000000 && exec "{sys.executable}" -c "{fails}" help'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert (done.returncode, done.stderr.splitlines()) == (6, [SHORT])
 
 
 @pytest.mark.parametrize(("name", "code"), [("TERM", 143), ("INT", 130), ("HUP", 129)])
