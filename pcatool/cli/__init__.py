@@ -1,7 +1,7 @@
 """The command line: a command parses, builds option records, calls one function of the pipeline, and reports.
 
-Begin with `app` (the command tree) and `commands/fit`; `reporter` prints notices, results and errors; `topics` shows
-the help topics.
+Begin with `app` (the command tree) and `commands/fit`; `reporter` prints notes, results and errors, and sets the exit
+code; `topics` shows the help topics.
 """
 
 from __future__ import annotations

@@ -44,6 +44,7 @@ from pcatool.cli.reporter import print_message, print_on_stderr, print_result
 from pcatool.cli.usage_errors import error_line, further_values_error, no_command
 from pcatool.errors import EXIT_CODES, UsageError, nearest_file_hint, show
 from pcatool.options import Completion, Flag
+from pcatool.readers.paths import COMPRESSED, MODEL_SUFFIX
 from pcatool.registry import PLOTS, READERS
 from pcatool.stores.uri import is_remote
 from pcatool.terminal import Screen
@@ -165,7 +166,7 @@ TRUTH_VALUES = ("true", "false", "yes", "no", "on", "off", "0", "1", "2")
 
 # A word with one of these suffixes is taken for a file, whether the file exists or not.
 TABLE_SUFFIXES = tuple(suffix for name in READERS for suffix in READERS[name].suffixes)
-FILE_SUFFIXES = (*TABLE_SUFFIXES, ".npz", ".gz", ".bz2", ".zst", ".zstd")
+FILE_SUFFIXES = (*TABLE_SUFFIXES, MODEL_SUFFIX, *COMPRESSED)
 
 # Metavar -> (mark between values, noun for one value), for options that take several values.
 SEPARATORS = {

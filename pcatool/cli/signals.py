@@ -1,4 +1,4 @@
-"""Signals, exit codes and standard streams of the process."""
+"""Signals and the exit codes they lead to, and the standard streams of the process."""
 
 from __future__ import annotations
 

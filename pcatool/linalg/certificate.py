@@ -1,6 +1,6 @@
-"""Checks of eigenvectors: the sign rule, residuals, and angles between subspaces.
+"""Checks of eigenvectors: residuals, error bounds, and angles between subspaces.
 
-`fix_signs` is the one sign rule for all solvers. `certify` measures how accurate a solution is.
+`certify` measures how accurate a solution is.
 
 `principal_angles` computes the principal angles between two subspaces, and is accurate for tiny angles too. Large
 angles come from cosines and small angles from sines, because the cosine of an angle of 1e-10 rounds to 1. If the
@@ -20,27 +20,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, orthonormality
 from pcatool.linalg.blas import run_in_parallel
 
-__all__ = ["certify", "fix_signs", "is_accurate", "principal_angles"]
-
-# Relative difference from the largest entry below which an entry counts as equal to it, so that rounding does not
-# decide which entry sets the sign.
-NEARLY_LARGEST = 1e-8
-
-# Entries of B per step of `fix_signs`, which works on a few columns at a time to save memory.
-SIGNS_AT_ONCE = 1 << 20
-
-
-def fix_signs(B: Array) -> Array:
-    """Return B (d, k) with the sign of each column chosen so that its first entry of largest size is positive."""
-    d, k = B.shape
-    signs = np.empty(k)
-    step = max(SIGNS_AT_ONCE // d, 1)
-    for at in range(0, k, step):
-        size = np.abs(B[:, at : at + step])
-        leading = np.argmax(size >= (1.0 - NEARLY_LARGEST) * size.max(axis=0), axis=0)
-        signs[at : at + step] = np.where(B[leading, np.arange(at, at + size.shape[1])] < 0, -1.0, 1.0)
-    return signs * B
-
+__all__ = ["certify", "is_accurate", "principal_angles"]
 
 # Singular values below this do not count towards the rank. Columns that were orthonormal have such values after rows
 # were removed.

@@ -1,7 +1,7 @@
 """Eigenvalues and eigenvectors of a scatter matrix S, from S or from a factor of S, with error bounds.
 
 Begin with `spectrum_of_scatter` (from S), `spectrum_of_factor` (from F with F^T F = S) and `spectrum_of_gram` (from F
-with few rows).
+with few rows). `fix_signs` is the one sign rule of all solvers.
 
 LAPACK's `eigh` and `svd` are accurate to eps times the *largest* eigenvalue. If eigenvalues are small only because some
 columns have a small scale, one-sided Jacobi computes them to full relative accuracy: scale S to unit diagonal, compute
@@ -40,6 +40,7 @@ from pcatool.resources import release_free_memory
 
 __all__ = [
     "SLAB_COLUMNS",
+    "fix_signs",
     "jacobi_wide",
     "spectrum_of_factor",
     "spectrum_of_gram",
@@ -47,6 +48,25 @@ __all__ = [
     "triangle",
     "unit_spectrum",
 ]
+
+# Relative difference from the largest entry below which an entry counts as equal to it, so that rounding does not
+# decide which entry sets the sign.
+NEARLY_LARGEST = 1e-8
+
+# Entries of B per step of `fix_signs`, which works on a few columns at a time to save memory.
+SIGNS_AT_ONCE = 1 << 20
+
+
+def fix_signs(B: Array) -> Array:
+    """Return B (d, k) with the sign of each column chosen so that its first entry of largest size is positive."""
+    d, k = B.shape
+    signs = np.empty(k)
+    step = max(SIGNS_AT_ONCE // d, 1)
+    for at in range(0, k, step):
+        size = np.abs(B[:, at : at + step])
+        leading = np.argmax(size >= (1.0 - NEARLY_LARGEST) * size.max(axis=0), axis=0)
+        signs[at : at + step] = np.where(B[leading, np.arange(at, at + size.shape[1])] < 0, -1.0, 1.0)
+    return signs * B
 
 
 def graded_spectrum_of_scatter(

@@ -31,7 +31,8 @@ from pcatool.kernels.eigen import LANCZOS, center, check_finite, choose_solver, 
 from pcatool.kernels.model import KernelModel
 from pcatool.kernels.nystroem import LandmarkAccumulator, LandmarkPart, Landmarks, RowSample
 from pcatool.linalg.blas import threads
-from pcatool.linalg.certificate import certify, fix_signs
+from pcatool.linalg.certificate import certify
+from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.moments import ColumnMoments, ColumnMomentsAccumulator, center_rows
 from pcatool.linalg.spectrum import Wish
 from pcatool.methods.base import UNLIMITED, Fit, FitResources, check_rule, note_constant, warn_past_rank, warn_uncertain
@@ -460,10 +461,7 @@ class KernelPCA:
         self.task = KernelTask(options, reporter)
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
-        """Fit a model to blocks (h, d) of rows.
-
-        Raise `RefusedError` if the fit needs more than the memory limit.
-        """
+        """Fit a model to blocks (h, d) of rows; raise `RefusedError` if that needs more than the memory limit."""
         data, rows = self._read(blocks, columns, resources)
         data.needs.check(_expected(rows, resources), "about")
         with threads(1), np.errstate(all="ignore"):  # overflow is checked and refused with a message

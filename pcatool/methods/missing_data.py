@@ -174,7 +174,7 @@ class IncompletePCA(PCA):
     def _prepare(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
     ) -> tuple[Rows, Problem, Plan]:
-        """Return rows, problem and plan; the plan covers EM, or filling with means."""
+        """Like `PCA._prepare`; the plan counts the passes and the memory of EM, or of filling with means."""
         rows, problem, plan = super()._prepare(blocks, columns, resources)
         if self.options.policy == EM:
             check_rule(problem.wish, "pca --missing em")

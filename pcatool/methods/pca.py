@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.errors import RefusedError
 from pcatool.linalg.blas import threads
-from pcatool.linalg.certificate import certify, fix_signs, is_accurate
+from pcatool.linalg.certificate import certify, is_accurate
+from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.moments import center_rows
 from pcatool.methods.base import (
     UNLIMITED,

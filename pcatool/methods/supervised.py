@@ -26,7 +26,8 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
-from pcatool.linalg.certificate import certify, fix_signs, is_accurate
+from pcatool.linalg.certificate import certify, is_accurate
+from pcatool.linalg.eigen import fix_signs
 from pcatool.methods.base import (
     UNLIMITED,
     Fit,

@@ -22,7 +22,7 @@ from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, row_slices
 from pcatool.kernels.eigen import positive_total
 from pcatool.linalg.blas import thread_count, threads
-from pcatool.linalg.certificate import fix_signs
+from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.spectrum import EPS, backward_error
 from pcatool.methods.dependence import (
     FACTOR_COPIES,

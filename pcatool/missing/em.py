@@ -59,7 +59,7 @@ LEAST_LEFT = 1e-9
 
 
 def start_width(d: int, k: int) -> int:
-    """Number of directions that the start multiplies at once."""
+    """Number of directions that EM starts from: d up to WHOLE_SCATTER_COLUMNS columns, else k + EXTRA, at most d."""
     return d if d <= WHOLE_SCATTER_COLUMNS else min(k + EXTRA, d)
 
 

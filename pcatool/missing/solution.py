@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.linalg.certificate import fix_signs
+from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.spectrum import backward_error
 from pcatool.missing.census import Census
 from pcatool.missing.em_step import LEAST_NOISE, LOG_2_PI, Parameters, Units, ddof_factor, rounding_of, variances_of

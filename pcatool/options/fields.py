@@ -345,6 +345,7 @@ _ROTATE = "there is no rotation of components: rotate the loadings that pcatool 
 _ENCODE = "text columns are not encoded: write columns of 0 and 1 first; --label takes text as it is"
 _SPLIT = "rows are not split: fit one file, transform the other; -k cross-validation chooses k on held-out rows"
 _STOP = "there is no tolerance to set: solvers stop at a bound on their error, which -v prints"
+_EXTRA = "the number of extra directions is not set by hand: the solver adds passes until a bound on its error holds"
 _FEATURES = "values are used as they are: transform columns first"
 _OTHER_METHODS = "--method is pca, kernel or supervised"
 _SPARSE = "there is no sparse PCA: components --values contributions shows which columns matter"
@@ -367,8 +368,8 @@ _SAID = {
     _ROTATE: "varimax rotate rotation promax oblimin quartimax",
     _ENCODE: "one-hot onehot dummies get-dummies encode encoding-categorical categorical categories factorize",
     _SPLIT: "test-size train-size split train-test-split holdout validation folds cv cross-validate",
-    _STOP: "tol tolerance max-iter maxiter n-iter iterations iterated-power power-iteration-normalizer n-oversamples "
-    "oversampling convergence",
+    _STOP: "tol tolerance max-iter maxiter n-iter iterations iterated-power power-iteration-normalizer convergence",
+    _EXTRA: "oversamples n-oversamples oversampling",
     _FEATURES: "log-transform log1p log2 boxcox box-cox yeo-johnson transform-columns power-transform minmax min-max "
     "robust-scaler quantile-transform robust",
     _OTHER_METHODS: "ica fastica nmf lda factor-analysis fa tsne t-sne umap perplexity mds autoencoder",
@@ -389,5 +390,5 @@ SENTENCES = {word: sentence for sentence, words in _SAID.items() for word in wor
 
 
 def option_word(name: str) -> str:
-    """Return the name of an option or setting in the form of the keys of `OPTIONS` and `SENTENCES`."""
+    """Return a name spelt like the keys of `OPTIONS` and `SENTENCES`: lower case, `-` between words, none around."""
     return name.lower().replace("_", "-").replace(".", "-").strip("-")

@@ -336,7 +336,10 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
 
 
 def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions, reporter: Reporter) -> ResolvedInputs:
-    """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
+    """Find the inputs, and leave out the results of an earlier run in the output folder.
+
+    Raises `UsageError` for a table in memory, and for another input that lies in the output folder.
+    """
     if not are_paths(data):
         raise UsageError("workers cannot read a table in memory", "write it to files that all workers can read")
     folder = str(output.output)

@@ -308,7 +308,7 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[OutputTask]:
 
 def refuse_inputs(tasks: Sequence[OutputTask], model: str | None) -> None:
     """Raise `UsageError` for an output that is the same file as an input or the model, under any name."""
-    key_of = _Keys()
+    key_of = _FileIdentity()
     names = [*(task.input.path for task in tasks), *([model] if model else [])]
     used = {key: name for name in names if (key := key_of(name)) is not None}
     for task in tasks:
@@ -319,10 +319,11 @@ def refuse_inputs(tasks: Sequence[OutputTask], model: str | None) -> None:
             )
 
 
-class _Keys:
-    """Identity of a file under any name: device and inode, or the canonical name of an object in a store.
+class _FileIdentity:
+    """Callable that returns the identity of a file, the same under each of its names.
 
-    It is None for a file that does not exist, a pipe or a device.
+    The identity is the device and the inode, or the canonical name of an object in a store; None for a file that does
+    not exist, a pipe or a device.
     """
 
     def __init__(self) -> None:

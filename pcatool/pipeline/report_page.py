@@ -209,9 +209,11 @@ def points(
     counted: TextCounts | None,
     nulls: Collection[str],
 ) -> dict[str, Any]:
-    """Return the rows of a sample, column by column; with many rows, fewer components.
+    """Return the facts that the page's script draws of a sample: scores, names, shares, other columns, arrows, colours.
 
-    `places` are the components in the sample, counted from 0; the other result columns come after them.
+    With many rows only the first components are kept, at least 10, and those of `wanted_axes`. `places` are the
+    components in the sample, counted from 0; the other result columns come after them. `counted` counts the classes of
+    the colour column, None without one; `nulls` are the spellings that mean no class.
     """
     rows = len(sample.numbers)
     most = max(SCORES // max(rows, 1), 10)

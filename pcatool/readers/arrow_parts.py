@@ -29,8 +29,8 @@ from pcatool.readers.arrow_columns import (
     valid_rows,
 )
 from pcatool.readers.base import Batch, Column, Feature, Rounded, above_2_53, all_finite, first_rounded
+from pcatool.readers.csv_reader.count_missing import count_in_numbers
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.missing_words import count_in_numbers
 
 __all__ = ["ArrowPart", "ArrowRows", "BadValue", "VectorLength", "by_column", "features_to_block", "fill"]
 

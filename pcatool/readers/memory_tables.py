@@ -19,8 +19,8 @@ from pcatool.errors import BadCell, DataError, UsageError, check_memory, show
 from pcatool.readers.arrow_columns import column_of, has_value, plain_column
 from pcatool.readers.arrow_parts import ArrowPart
 from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Column, Feature, Part, all_finite
+from pcatool.readers.csv_reader.count_missing import count_in_numbers
 from pcatool.readers.csv_reader.dialect import Dialect
-from pcatool.readers.csv_reader.missing_words import count_in_numbers
 
 __all__ = ["ArrowTable", "in_memory", "is_pandas"]
 

@@ -17,7 +17,17 @@ from pcatool.stores.uri import is_remote, plain_name, shown
 if TYPE_CHECKING:
     from pcatool.readers.streams import PipeCopy
 
-__all__ = ["MODEL_SUFFIX", "STDIN", "Input", "are_paths", "bare_name", "resolve", "resolve_models", "tables_in"]
+__all__ = [
+    "COMPRESSED",
+    "MODEL_SUFFIX",
+    "STDIN",
+    "Input",
+    "are_paths",
+    "bare_name",
+    "resolve",
+    "resolve_models",
+    "tables_in",
+]
 
 STDIN = "-"
 # Other names of standard input.

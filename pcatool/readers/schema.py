@@ -171,7 +171,11 @@ class NewColumns:
             self._found[position] = found
 
     def look(self, position: int, table: Table, is_stream: Callable[[int], bool]) -> None:
-        """Look for new columns in the input at this position; `is_stream` tells whether that is a pipe."""
+        """Record the number columns that the input at this position has and the first input lacks.
+
+        With `keep_all`, all its columns are recorded. `is_stream` tells whether an input is a pipe: without
+        `keep_all`, a pipe is left out, because the kinds of its columns need its first rows.
+        """
         if table.columns is self._all_known:
             return
         if self._keep_all:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.errors import counted
-from pcatool.linalg.certificate import fix_signs
+from pcatool.linalg.eigen import fix_signs
 from pcatool.methods.base import why_not_updatable
 from pcatool.model.description import name_of_total, settings_text
 from pcatool.model.model import Model, component_name

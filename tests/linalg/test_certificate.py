@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcatool.linalg import certificate, spectrum
-from pcatool.linalg import certificate as signs
-from pcatool.linalg.certificate import certify, fix_signs
+from pcatool.linalg import certificate, eigen, spectrum
+from pcatool.linalg.certificate import certify
+from pcatool.linalg.eigen import fix_signs
 from pcatool.registry import SOLVERS
 from solvers import tolerances as within
 from solvers.cases import Array, Run, every_fit, fit, fitted
@@ -159,6 +159,6 @@ def test_signs_and_residuals_of_some_columns_at_a_time(
     B = rng.normal(size=(5, 5))
     whole, turned = certified(solved, B=B), fix_signs(B)
     monkeypatch.setattr(certificate, "AT_ONCE", 5 * columns)
-    monkeypatch.setattr(signs, "SIGNS_AT_ONCE", 5 * columns)
+    monkeypatch.setattr(eigen, "SIGNS_AT_ONCE", 5 * columns)
     np.testing.assert_array_equal(fix_signs(B), turned)
     assert certified(solved, B=B)["eigen_residual"] == whole["eigen_residual"]

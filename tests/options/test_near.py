@@ -123,6 +123,8 @@ OTHERS = {
     "fit t.csv --one-hot": "no option '--one-hot'; text columns are not encoded: ",
     "fit t.csv --tsne": "no option '--tsne'; --method is pca, kernel or supervised; see",
     "fit t.csv --tol 1": "no option '--tol'; there is no tolerance to set: ",
+    "fit t.csv --oversamples 5": "no option '--oversamples'; the number of extra directions is not set by hand: ",
+    "fit t.csv --n-oversamples 5": "no option '--n-oversamples'; the number of extra directions is not set by hand: ",
     "plot scores t.csv --title x": "no option '--title'; pictures have no such setting: ",
     "inspect m.npz --n-jobs 2": "no option '--n-jobs'; --threads is for fit, transform, ",
     "fit t.csv --blarg": "no option '--blarg'; see 'pcatool fit --help'",

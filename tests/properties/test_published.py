@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA as Other
 
-from pcatool.linalg.certificate import fix_signs
+from pcatool.linalg.eigen import fix_signs
 from pcatool.registry import SOLVERS
 from solvers import tolerances as within
 from solvers.cases import Array, Run, fit, fitted, over

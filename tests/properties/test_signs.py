@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcatool.linalg.certificate import NEARLY_LARGEST, fix_signs
+from pcatool.linalg.eigen import NEARLY_LARGEST, fix_signs
 from pcatool.registry import SOLVERS
 from solvers.cases import fit
 

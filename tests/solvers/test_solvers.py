@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pcatool.errors import PcatoolError
-from pcatool.linalg.certificate import NEARLY_LARGEST
+from pcatool.linalg.eigen import NEARLY_LARGEST
 from pcatool.model.model import Model
 from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Problem

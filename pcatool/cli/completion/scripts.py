@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from pcatool.cli.completion.table import (
     MODEL_ENDING,
-    PACKED_ENDINGS,
     TABLE_ENDINGS,
     Argument,
     CommandTable,
@@ -19,6 +18,7 @@ from pcatool.cli.completion.table import (
     quoted,
     spelled_in_any_case,
 )
+from pcatool.readers.paths import COMPRESSED
 
 __all__ = ["bash_script", "fish_script", "powershell_script", "zsh_script"]
 
@@ -31,7 +31,7 @@ def bash_script(table: CommandTable) -> str:
         *(bash_branch(entry.name, entry, list(map(argument_text, entry.arguments))) for entry in table.subcommands),
     ]
     return fill_template(
-        "walk.bash", TABLE="\n".join(branches), TABLES=bash_pattern(TABLE_ENDINGS), PACKED=bash_pattern(PACKED_ENDINGS)
+        "walk.bash", TABLE="\n".join(branches), TABLES=bash_pattern(TABLE_ENDINGS), PACKED=bash_pattern(COMPRESSED)
     )
 
 
@@ -66,7 +66,7 @@ def zsh_script(table: CommandTable) -> str:
         PROGRAM=quoted_lines(argument_specs(table.program), "    ", " \\"),
         TABLE="\n".join(map(zsh_branch, table.subcommands)),
         MODEL=f"*{MODEL_ENDING}",
-        DATA=f"(#i)*({'|'.join(TABLE_ENDINGS)})(|{'|'.join(PACKED_ENDINGS)})",
+        DATA=f"(#i)*({'|'.join(TABLE_ENDINGS)})(|{'|'.join(COMPRESSED)})",
     )
 
 
@@ -126,7 +126,7 @@ def fish_script(table: CommandTable) -> str:
         TABLE="\n".join([fish_branch("''", table.program), *(fish_branch(one.name, one) for one in table.subcommands)]),
         MODEL=fish_pattern(MODEL_ENDING),
         TABLES=fish_pattern(*TABLE_ENDINGS),
-        PACKED=fish_pattern(*PACKED_ENDINGS),
+        PACKED=fish_pattern(*COMPRESSED),
     )
 
 
@@ -163,7 +163,7 @@ def powershell_script(table: CommandTable) -> str:
         TABLE="\n".join(branches),
         MODEL=powershell_pattern(MODEL_ENDING),
         TABLES=powershell_pattern(*TABLE_ENDINGS),
-        PACKED=powershell_pattern(*PACKED_ENDINGS),
+        PACKED=powershell_pattern(*COMPRESSED),
     )
 
 

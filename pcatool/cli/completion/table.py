@@ -15,12 +15,11 @@ from typing import Any, NamedTuple, get_args
 from pcatool.cli.app import program
 from pcatool.cli.help_page import group_of, help_with_default
 from pcatool.options import NO_COMPLETION, Completion
-from pcatool.readers.paths import COMPRESSED, MODEL_SUFFIX
+from pcatool.readers.paths import MODEL_SUFFIX
 from pcatool.registry import READERS
 
 __all__ = [
     "MODEL_ENDING",
-    "PACKED_ENDINGS",
     "TABLE_ENDINGS",
     "Argument",
     "CommandTable",
@@ -37,9 +36,8 @@ __all__ = [
 
 MODEL_ENDING = MODEL_SUFFIX
 
-# Suffixes of tables, in lower or upper case; a suffix of PACKED_ENDINGS may follow.
+# Suffixes of tables, in lower or upper case; a suffix of COMPRESSED may follow.
 TABLE_ENDINGS = tuple(ending for entry in READERS.entries.values() for ending in entry.suffixes)
-PACKED_ENDINGS = COMPRESSED
 
 
 def spelled_in_any_case(ending: str) -> str:

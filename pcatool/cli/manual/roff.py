@@ -36,7 +36,7 @@ def filled(marked: str) -> list[str]:
 
 
 def prose(text: str) -> list[str]:
-    """Return a text as lines of roff."""
+    """Return plain text, escaped, as lines of roff of at most WIDTH columns."""
     return filled(" ".join(map(escaped, text.split())))  # word by word: any word may begin a line
 
 

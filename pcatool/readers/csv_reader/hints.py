@@ -83,7 +83,7 @@ class Trial(NamedTuple):
     rank: tuple[int, ...]  # the larger, the better
 
     @property
-    def read(self) -> int:
+    def numbers_read(self) -> int:
         """Number of cells that are numbers."""
         return sum(number is not None for number in self.numbers)
 
@@ -94,7 +94,7 @@ def remedy_for_column(cells: Sequence[str], dialect: Dialect, others: OtherCells
     if 2 * len(likely) < len(cells):
         return None
     trials = _best_trials(likely, dialect, others)
-    if not trials or 2 * trials[0].read < len(cells):
+    if not trials or 2 * trials[0].numbers_read < len(cells):
         return None
     return _remedy_of(likely, dialect, trials)
 
@@ -133,7 +133,7 @@ def _best_trials(cells: Sequence[str], dialect: Dialect, others: OtherCells, nee
         _try(cells, dialect, trial, beside)
         for trial in _candidates(dialect, "".join(sorted(signs | set(dialect.strip))))
     ]
-    trials = [trial for trial in trials if trial.read and None not in trial.numbers[:needed]]
+    trials = [trial for trial in trials if trial.numbers_read and None not in trial.numbers[:needed]]
     best = max((trial.rank for trial in trials), default=())
     found: dict[tuple[float | None, ...], list[Trial]] = {}
     for trial in trials:

@@ -16,6 +16,7 @@ from pcatool.options import BLANKS, TableOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import Batch, Column, Feature, Part, Rounded, above_2_53, first_rounded
 from pcatool.readers.csv_reader.chunk_parser import TEXT, WIDE, ArrowCsv, ChunkParser, empty_columns, read_wide
+from pcatool.readers.csv_reader.count_missing import cells_at, count_in_text
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.hints import (
     MOST_CELLS_EXAMINED,
@@ -24,7 +25,6 @@ from pcatool.readers.csv_reader.hints import (
     is_in_other_script,
     remedy_for_column,
 )
-from pcatool.readers.csv_reader.missing_words import cells_at, count_in_text
 from pcatool.readers.csv_reader.reference import BOOLEANS, parse
 from pcatool.readers.csv_reader.split import Chunk, RowCutter, check_utf8, rows_of
 from pcatool.readers.opener import OpenedInput

@@ -23,7 +23,7 @@ from pcatool.progress import Reporter
 from pcatool.readers.arrow_columns import may_exceed_double
 from pcatool.readers.arrow_parts import ArrowPart, ArrowRows, BadValue, by_column, fill
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
-from pcatool.readers.csv_reader.missing_words import count_in_numbers
+from pcatool.readers.csv_reader.count_missing import count_in_numbers
 from pcatool.readers.opener import OpenedInput
 from pcatool.readers.parquet.file import ParquetData, largest_group_bytes, reads_columns_singly
 from pcatool.resources import Spool

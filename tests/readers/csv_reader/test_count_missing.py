@@ -18,7 +18,7 @@ from pyarrow import parquet
 from pcatool.arrays import Array, run_serially
 from pcatool.options import NULLS, SelectOptions, TableOptions
 from pcatool.progress import Reporter
-from pcatool.readers.csv_reader import missing_words
+from pcatool.readers.csv_reader import count_missing
 from pcatool.readers.csv_reader.chunk_parser import WIDE
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.parquet import table as parquet_reader
@@ -48,9 +48,9 @@ def counted(data: Any, columns: Sequence[str] = (), labels: Sequence[str] = (), 
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each way of finding the cells, which the others stand aside for."""
     if request.param != "cut":
-        monkeypatch.setattr(missing_words, "_between_separators", lambda *given: None)
+        monkeypatch.setattr(count_missing, "_between_separators", lambda *given: None)
     if request.param == "exactly":
-        monkeypatch.setattr(missing_words, "_by_arrow", lambda *given: None)
+        monkeypatch.setattr(count_missing, "_by_arrow", lambda *given: None)
     return str(request.param)
 
 
