@@ -1,4 +1,4 @@
-"""Exceptions with their exit codes, and helpers for messages: quoting, nearest names, detection of memory errors.
+"""Exceptions with their exit codes, and helpers for messages: quoting, counts, per cent, nearest names, memory errors.
 
 Every refusal is a `PcatoolError`, so one place turns all of them into text and an exit code.
 """
@@ -28,8 +28,10 @@ __all__ = [
     "UsageError",
     "check_memory",
     "counted",
+    "grouped",
     "is_out_of_memory",
     "nearest",
+    "percent",
     "printable",
     "show",
 ]
@@ -76,8 +78,24 @@ def printable(text: str) -> str:
 
 
 def counted(count: int, noun: str, ending: str = "s") -> str:
-    """Return the count with its noun, in the plural unless the count is 1: `1 row`, `2 rows`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}{ending}"
+    """Return the count with its noun, in the plural unless the count is 1: `1 row`, `2,000 rows`."""
+    return f"{count} {noun}" if count == 1 else f"{grouped(count)} {noun}{ending}"
+
+
+def grouped(count: int) -> str:
+    """Return a count with a comma between groups of three digits: `12,345`."""
+    return f"{count:,}"
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent with two decimals: `55.69%`.
+
+    A share is shown as 0 or 100 only if it is exactly that; others are shown as `<0.01%` and `>99.99%`.
+    """
+    text = f"{share:.2%}"
+    if share > 0 and text == "0.00%":
+        return "<0.01%"
+    return ">99.99%" if share < 1 and text == "100.00%" else text
 
 
 def listed(names: Iterable[str], max_shown: int = 5) -> str:

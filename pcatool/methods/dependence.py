@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Accumulator, Array, Block, block_rows, nothing_to_fit
-from pcatool.errors import DataError, RefusedError, listed
+from pcatool.errors import DataError, RefusedError, grouped, listed
 from pcatool.linalg.cross_moments import (
     CrossMoments,
     ProductMatrix,
@@ -358,7 +358,7 @@ def hold_rows(task: SupervisedTask) -> tuple[Array, Array]:
         blocks.append(block)
         count += len(block)
         need = total_bytes(width, reading + 8 * count * HELD_COPIES * width)
-        refuse_above(task.resources.limit, need, f"the first {count} rows in memory", HOLDS_NO_ROWS)
+        refuse_above(task.resources.limit, need, f"the first {grouped(count)} rows in memory", HOLDS_NO_ROWS)
     if not blocks:
         raise nothing_to_fit()
     table = np.concatenate(blocks)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.arrays import SERIAL, Array, Engine, block_rows
-from pcatool.errors import UsageError, listed
+from pcatool.errors import UsageError, listed, percent
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
@@ -68,8 +68,8 @@ def warn_mostly_missing(reporter: Reporter, shares: Array, what: str, remedy: st
     little = np.flatnonzero(shares < HALF).tolist()
     if little:
         mean, their = ("is", "its") if len(little) == 1 else ("are", "their")
-        most = max(shares[little].max(), 0.0)
-        reporter.warn(f"{listed_components(little)} {mean} unreliable: at most {most:.0%} of {their} {what}; {remedy}")
+        most = percent(max(float(shares[little].max()), 0.0))
+        reporter.warn(f"{listed_components(little)} {mean} unreliable: at most {most} of {their} {what}; {remedy}")
 
 
 def warn_em(reporter: Reporter, fitted: EMFit, problem: Problem, k: int, remedy: str) -> None:

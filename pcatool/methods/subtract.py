@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pcatool.errors import DataError, RefusedError, listed, show
+from pcatool.errors import DataError, RefusedError, grouped, listed, show
 from pcatool.linalg.cross_moments import CrossMoments
 from pcatool.linalg.eigen import unit_spectrum
 from pcatool.linalg.moments import Moments
@@ -36,7 +36,7 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
         left = whole.centre.rows - gone.centre.rows
         if left < 1 or not whole.centre.weight > gone.centre.weight:
             raise DataError(
-                f"cannot remove {gone.centre.rows} of {whole.centre.rows} rows: none would be left",
+                f"cannot remove {grouped(gone.centre.rows)} of {grouped(whole.centre.rows)} rows: none would be left",
                 "remove fewer rows, or fit anew",
             )
         if unknown := [name for name in gone.classes if name not in whole.classes]:

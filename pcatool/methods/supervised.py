@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.errors import UsageError
+from pcatool.errors import UsageError, grouped
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, is_accurate
 from pcatool.linalg.eigen import fix_signs
@@ -241,7 +241,7 @@ class SupervisedPCA(PCA):
 
     def _note_all_differ(self, classes: int | None, n: int) -> None:
         if classes == n:
-            self.reporter.note(f"all {n} rows have different labels: the directions are those of plain PCA")
+            self.reporter.note(f"all {grouped(n)} rows have different labels: the directions are those of plain PCA")
 
     def _warn_doubts(self, rank: int, k: int, uncertain: list[int]) -> None:
         """Warn about components past the rank, and about uncertain eigenvalues."""

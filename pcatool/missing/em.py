@@ -29,7 +29,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pcatool.arrays import SERIAL, Accumulator, Array, Block, Engine, block_rows
-from pcatool.errors import DataError, RefusedError
+from pcatool.errors import DataError, RefusedError, grouped
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.sparse import SparseRows
@@ -185,8 +185,8 @@ def check_number(k: int, census: Census, problem: Problem) -> None:
     most = most_components(census, problem)
     if most < k:
         raise DataError(
-            f"-k {k} of {problem.d} columns needs {_parameter_count(k, problem)} parameters, "
-            f"and there are {int(census.cells.sum())} observed cells",
+            f"-k {k} of {problem.d} columns needs {grouped(_parameter_count(k, problem))} parameters, "
+            f"and there are {grouped(int(census.cells.sum()))} observed cells",
             f"use -k {most} or less" if most else "give more rows",
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from pcatool.errors import counted, printable
+from pcatool.errors import counted, grouped, percent, printable
 from pcatool.model.model import component_name
 from pcatool.registry import METHODS
 
@@ -60,7 +60,7 @@ def _method_phrases(meta: Mapping[str, Any]) -> list[str]:
     """Return phrases on the kernel, the label columns and the HSIC, for a model that has them."""
     phrases = _kernel_phrases(meta)
     if "labels" in meta:
-        classes = f" of {counted(meta['classes'], 'class', 'es')}" if "classes" in meta else ""
+        classes = f" of {meta['classes']} class{'es' * (meta['classes'] != 1)}" if "classes" in meta else ""
         phrases.append(f"label {', '.join(meta['labels'])} by {meta.get('label_kernel')} kernel{classes}")
     if "hsic" in meta:
         phrases.append(f"HSIC {meta['hsic']:.6g}")
@@ -110,7 +110,7 @@ def model_html(model: Model) -> str:
     """Return HTML with the method, the settings, a table of the first components, and the names of the columns."""
     method = str(model.meta.get("method", "pca"))
     shares = f"of the {name_of_total(method, model.centered)}"
-    kept = f"{counted(model.k, 'component')} kept, {model.variance.cumulative[model.k - 1]:.4%} {shares}"
+    kept = f"{counted(model.k, 'component')} kept, {percent(float(model.variance.cumulative[model.k - 1]))} {shares}"
     solver = model.meta.get("solver", "unknown")
     parts = [
         f"<div><strong>{_text(METHODS[method].summary)}</strong></div>",
@@ -131,12 +131,12 @@ def _table(model: Model) -> str:
         _row(j + 1, table.eigenvalue[j], table.share[j], table.cumulative[j], table.share[j] / table.share.max())
         for j in range(shown)
     ]
-    more = f"<div>and {model.k - shown} more</div>" if model.k > shown else ""
+    more = f"<div>and {grouped(model.k - shown)} more</div>" if model.k > shown else ""
     return f'<table style="{TABLE}"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>{more}'
 
 
 def _row(component: int, eigenvalue: float, share: float, cumulative: float, length: float) -> str:
-    numbers = (f"{eigenvalue:.6g}", f"{share:.2%}", f"{cumulative:.2%}")
+    numbers = (f"{eigenvalue:.6g}", percent(share), percent(cumulative))
     cells = "".join(f'<td style="{CELL}">{number}</td>' for number in numbers)
     bar = f'<td style="{TRACK}"><div style="{BAR};width:{max(length, 0.0):.1%}"></div></td>'
     return f'<tr><th scope="row" style="{CELL};font-weight:normal">{component_name(component)}</th>{cells}{bar}</tr>'
@@ -144,7 +144,7 @@ def _row(component: int, eigenvalue: float, share: float, cumulative: float, len
 
 def _columns(model: Model) -> str:
     names = ", ".join(_text(name) for name in model.columns[:MAX_COLUMNS])
-    return names if model.d <= MAX_COLUMNS else f"{names} and {model.d - MAX_COLUMNS} more"
+    return names if model.d <= MAX_COLUMNS else f"{names} and {grouped(model.d - MAX_COLUMNS)} more"
 
 
 def _text(value: object) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, ModelError, UsageError, show
+from pcatool.errors import DataError, ModelError, UsageError, percent, show
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import center_rows, row_means
 from pcatool.model.validate import OPTIONAL, check_model, check_orthonormal
@@ -101,7 +101,7 @@ class Model:
     >>> import pcatool
     >>> model = pcatool.fit([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 5]], components=1)
     >>> model
-    <pcatool.Model: pca, 5 x 2, k=1 keeps 100.0000%, not standardised, ddof 0, solver covariance>
+    <pcatool.Model: pca, 5 x 2, k=1 keeps 100.00%, not standardised, ddof 0, solver covariance>
     >>> model.basis.shape, model.columns
     ((2, 1), ('c1', 'c2'))
     """
@@ -352,7 +352,7 @@ class Model:
         solver = show(self.meta["solver"])[1:-1] if "solver" in self.meta else "unknown"
         phrases = [
             f"{self.meta.get('method', 'pca')}{kernel}, {self.n_samples} x {self.d}",
-            f"k={self.k} keeps {kept:.4%}",
+            f"k={self.k} keeps {percent(float(kept))}",
             *(["not centred"] if not self.centered else []),
             "standardised" if self.standardized else "not standardised",
             *([f"{self.whitening} whitening"] if self.whitening != "none" else []),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import DataError, MissingColumns, ModelError, UsageError, listed, show
+from pcatool.errors import DataError, MissingColumns, ModelError, UsageError, grouped, listed, show
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.align import aligned_to
@@ -246,7 +246,11 @@ def _with_rows(
         raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge combines models")
     rows: Any = sums_of_job(job, inputs, row_counts, triangular=isinstance(statistic.sums, Triangle))
     if rows is None:
-        what = f"all {row_counts.rows} rows of the input were dropped" if row_counts.rows else "the input has no rows"
+        what = (
+            f"all {grouped(row_counts.rows)} rows of the input were dropped"
+            if row_counts.rows
+            else "the input has no rows"
+        )
         reporter.warn(f"{what}: the model is unchanged")
         return Combined(model, model.n_samples, row_counts)
     return Combined(refitted(model, join(statistic, rows), fit_options, old, reporter), model.n_samples, row_counts)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pcatool.arrays import Array, NoRows, Runner, nothing_to_fit, recut, run_serially
 from pcatool.engines.threads import Threads
-from pcatool.errors import DataError, FileError, UsageError, show
+from pcatool.errors import DataError, FileError, UsageError, grouped, show
 from pcatool.methods.align import aligned_to, check_older
 from pcatool.methods.base import Fit, FitResources, Labels
 from pcatool.model import npz
@@ -183,7 +183,7 @@ def report_rows(job: Job, inputs: Inputs, counts: RowCounts) -> None:
     """Warn about dropped rows, and report the counts of the rows that were read."""
     dropped = counts.incomplete if job.options.missing == "drop" else 0
     if dropped:
-        job.reporter.warn(f"dropped {dropped} of {counts.rows} rows with missing cells")
+        job.reporter.warn(f"dropped {grouped(dropped)} of {grouped(counts.rows)} rows with missing cells")
     job.reporter.fit_counts = FitCounts(counts.rows, dropped, inputs.columns.left_out)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pcatool.errors import FileError, PcatoolError, UsageError, show
+from pcatool.errors import FileError, PcatoolError, UsageError, grouped, show
 from pcatool.options import OutputOptions, TableOptions
 from pcatool.pipeline.output_parts import (
     canonical_name,
@@ -149,7 +149,7 @@ def columns_of(item: Input) -> list[str]:
 def note_earlier_results(earlier: Sequence[Input], folder: str, reporter: Reporter) -> None:
     """Note how many earlier results were left out of the inputs."""
     if earlier:
-        what = "1 file, an earlier result" if len(earlier) == 1 else f"{len(earlier)} files, earlier results"
+        what = "1 file, an earlier result" if len(earlier) == 1 else f"{grouped(len(earlier))} files, earlier results"
         reporter.note(f"left out {what} in {show(shown(folder))}")
 
 
@@ -206,7 +206,7 @@ def write_each(
                 raise exists(shown(task.output))
     outputs.resumed = len(tasks) - len(todo)
     if outputs.resumed:
-        reporter.note(f"{outputs.resumed} of {len(tasks)} files were already done")
+        reporter.note(f"{grouped(outputs.resumed)} of {grouped(len(tasks))} files were already done")
     each = _InputWork(make, found, replace(table, skip_bad=False), output, model, NestedReporter(reporter))
     for number, task in enumerate(todo, 1):
         reporter.at_file(number, len(todo))
@@ -224,7 +224,9 @@ def write_each(
     if len(outputs.skipped) == len(tasks):
         raise none_left(outputs.skipped)
     if outputs.skipped:
-        reporter.warn(f"left out {len(outputs.skipped)} of {len(tasks)} files:", reason_lines(outputs.skipped))
+        reporter.warn(
+            f"left out {grouped(len(outputs.skipped))} of {grouped(len(tasks))} files:", reason_lines(outputs.skipped)
+        )
     return outputs
 
 

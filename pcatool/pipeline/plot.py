@@ -11,7 +11,7 @@ import numpy as np
 
 from pcatool.arrays import Array, Runner, recut
 from pcatool.engines.threads import Threads
-from pcatool.errors import DataError, UsageError, listed, show
+from pcatool.errors import DataError, UsageError, grouped, listed, show
 from pcatool.model.description import settings_text, short_settings_text
 from pcatool.model.model import Model, component_name
 from pcatool.options import ApplyOptions, OutputOptions
@@ -74,7 +74,7 @@ def collect_rows(
             cloud.add(block)
     cloud.words = list(codes)
     if not cloud.rows:
-        missing = f": all {cloud.left_out} have missing cells" if cloud.left_out else ""
+        missing = f": all {grouped(cloud.left_out)} have missing cells" if cloud.left_out else ""
         raise DataError(f"{inputs.first.name}: no row has scores{missing}", "there is nothing to draw")
     return cloud
 
@@ -360,9 +360,9 @@ def _caption(model: Model) -> str:
 def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter) -> None:
     """Note what the picture leaves out: rows without scores, colours without effect, classes without a colour."""
     if cloud.left_out:
-        has = "has" if cloud.left_out == 1 else "have"
-        reporter.note(f"{cloud.left_out} of {cloud.rows + cloud.left_out} rows {has} missing cells and no scores, and "
-                     f"{'is' if cloud.left_out == 1 else 'are'} not drawn")  # fmt: skip
+        has, are = ("has", "is") if cloud.left_out == 1 else ("have", "are")
+        rows = f"{grouped(cloud.left_out)} of {grouped(cloud.rows + cloud.left_out)} rows"
+        reporter.note(f"{rows} {has} missing cells and no scores, and {are} not drawn")
     if cloud.axes == 1 and cloud.hue is not None and not cloud.by_class:
         reporter.note("--color has no effect: numbers do not colour the bars of one component")
     if cloud.by_class:
@@ -372,7 +372,7 @@ def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter
             which = f"the {CLASSES - 1} most frequent{among} have colours of their own"
             if max(cloud.counts.values()) == 1:
                 which = "none of them occurs twice: name a column of classes, or of numbers"
-            reporter.note(f"--color {request.color}: {values} values; {which}")
+            reporter.note(f"--color {request.color}: {grouped(values)} values; {which}")
 
 
 def warn_missing_glyphs(boxes: list[str], reporter: Reporter) -> None:

@@ -287,7 +287,7 @@ def _are_scores(inputs: Inputs, request: PlotRequest) -> bool:
 def _with_enough_components(job: Job, request: PlotRequest, inputs: Inputs) -> Job:
     """Return the job with as many components as the plot shows, if no number was asked for.
 
-    The default keeps 99 % of the variance, which may be one component.
+    The default keeps 99% of the variance, which may be one component.
     """
     o = job.options
     usual = FitOptions().components

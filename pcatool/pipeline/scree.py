@@ -15,7 +15,6 @@ from pcatool.pipeline.fit import Fitted, Job, model_or_fit_of, open_model_or_dat
 from pcatool.progress import doing
 from pcatool.render.figures import check_room, picture_form
 from pcatool.render.scree import ScreeLook, scree_picture
-from pcatool.render.text import grouped
 from pcatool.rules.base import Evidence
 from pcatool.rules.compare import Verdict, compare
 from pcatool.writers.sink import check_target, write_whole
@@ -56,7 +55,7 @@ def draw_scree(
     check_room(request.look)
     shown = request.scree.shown(len(table.component))
     which = f"the first {shown} of " if shown < model.directions else ""
-    rows = f"{grouped(model.n_samples)} row{'' if model.n_samples == 1 else 's'}"
+    rows = counted(model.n_samples, "row")
     title = f"{which}{counted(model.directions, 'eigenvalue')} of {rows}, "
     title += f"{counted(model.d, 'column')}; {settings_text(model)}"
     verdicts = rule_choices(fitted, request.rules, request.seed) if request.rules is None or request.rules else ()

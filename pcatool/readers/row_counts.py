@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import DataError, show
+from pcatool.errors import DataError, grouped, show
 from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.census import group_by_pattern
 from pcatool.readers.base import Batch
@@ -125,11 +125,11 @@ class RowCounts:
     def error(self, remedy: str) -> DataError:
         """Return the error that refuses incomplete rows, with columns, counts and the first places."""
         worst = self.cells.most_common()
-        columns = ", ".join(f"{show(name)} ({count})" for name, count in worst[:5])
+        columns = ", ".join(f"{show(name)} ({grouped(count)})" for name, count in worst[:5])
         more = f" and {len(worst) - 5} more" if len(worst) > 5 else ""
         has = "has" if self.incomplete == 1 else "have"
         return DataError(
-            f"{self.incomplete} of {self.rows} rows {has} missing cells, in column {columns}{more}; "
+            f"{grouped(self.incomplete)} of {grouped(self.rows)} rows {has} missing cells, in column {columns}{more}; "
             f"first: {'; '.join(self.places)}",
             remedy,
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, is_out_of_memory
+from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, grouped, is_out_of_memory
 from pcatool.progress import Reporter
 from pcatool.readers.input_files import InputFiles
 
@@ -84,7 +84,8 @@ class BadFiles:
     def warn(self, reporter: Reporter) -> None:
         """Warn of the inputs left out."""
         reporter.warn(
-            f"left out {len(self.left_out)} of {len(self.files)} files:", reason_lines(list(self.left_out.values()))
+            f"left out {grouped(len(self.left_out))} of {grouped(len(self.files))} files:",
+            reason_lines(list(self.left_out.values())),
         )
 
 
@@ -105,5 +106,5 @@ def reason_lines(skipped: Sequence[Skip]) -> list[str]:
 def none_left(skipped: Sequence[Skip]) -> DataError:
     """Return the error for inputs that were all left out."""
     first = skipped[0].reason
-    text = first if len(skipped) == 1 else f"none of the {len(skipped)} files can be used; the first: {first}"
+    text = first if len(skipped) == 1 else f"none of the {grouped(len(skipped))} files can be used; the first: {first}"
     return DataError(text, "correct or replace the files")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import listed, show
+from pcatool.errors import grouped, listed, percent, show
 from pcatool.model.model import component_name
 from pcatool.render.text import Line, labelled, render_table
 
@@ -60,13 +60,13 @@ def _lines(facts: Mapping[str, Any]) -> list[Line]:
         *((f"model {which.upper()}", facts[which]) for which in ("a", "b") if facts[which]),
         *(("setting", f"{s['setting']}: {_value(s['a'])} in A, {_value(s['b'])} in B") for s in facts["settings"]),
         *([] if facts["settings"] else [("settings", "the same")]),
-        ("columns", f"{columns['shared']} in both{order}"),
+        ("columns", f"{grouped(columns['shared'])} in both{order}"),
         *(("columns", f"only in {which.upper()}: {listed(columns[f'only_{which}'])}")
           for which in ("a", "b") if columns[f"only_{which}"]),
         ("rows", _from_to(facts["rows"])),
         ("components", _from_to(facts["components"])),
         ("kept", _kept(facts)),
-        ("total", f"{_from_to(facts['total_variance'])}{_per_cent(facts['total_variance'])}"),
+        ("total", f"{_from_to(facts['total_variance'])}{_relative_change(facts['total_variance'])}"),
     ]  # fmt: skip
     if facts["angles"] is not None:
         lines.append(("subspaces", _angles(facts)))
@@ -77,7 +77,7 @@ def _lines(facts: Mapping[str, Any]) -> list[Line]:
 
 
 def _kept(facts: Mapping[str, Any]) -> str:
-    a, b = (f"{facts['cumulative'][which]:.4%}" for which in ("a", "b"))
+    a, b = (percent(facts["cumulative"][which]) for which in ("a", "b"))
     name_a, name_b = facts["share_of"]["a"], facts["share_of"]["b"]
     return f"{a} of the {name_a} in A, {b}{'' if name_a == name_b else f' of the {name_b}'} in B"
 
@@ -91,13 +91,13 @@ def _value(value: Any) -> str:
 
 
 def _from_to(change: Mapping[str, Any]) -> str:
-    a, b = (f"{value:.6g}" if isinstance(value, float) else str(value) for value in (change["a"], change["b"]))
+    a, b = (f"{value:.6g}" if isinstance(value, float) else grouped(value) for value in (change["a"], change["b"]))
     return f"{a} in both" if change["a"] == change["b"] else f"{a} in A, {b} in B"
 
 
-def _per_cent(change: Mapping[str, Any]) -> str:
+def _relative_change(change: Mapping[str, Any]) -> str:
     part = change["change"] / change["a"]
-    return f" ({part:+.2%})" if abs(part) > ROUNDING else ""
+    return f" ({'+' if part > 0 else '-'}{percent(abs(part))})" if abs(part) > ROUNDING else ""
 
 
 def _angles(facts: Mapping[str, Any]) -> str:
@@ -149,7 +149,7 @@ def _component_list(components: Iterable[int]) -> str:
 def _remarks(facts: Mapping[str, Any], shown: int) -> list[Line]:
     """Return the lines below the table of components: rows not shown, swapped and flipped components, a hint."""
     omitted = len(facts["matched"]) - shown
-    lines = [("shown", f"the first {shown}; {omitted} more with -v")] if omitted else []
+    lines = [("shown", f"the first {shown}; {grouped(omitted)} more with -v")] if omitted else []
     hint: list[Line] = []
     for what in ("swapped", "flipped"):
         components = [row["a"] for row in facts["matched"] if row[what]]
@@ -172,7 +172,7 @@ def _omitted_columns(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line
         return [("shown", "no column: means and standard deviations are the same")]
     changed = sum(_change(row) > ROUNDING for row in rows)
     which_columns = "the columns that changed" if changed == shown else f"the {shown} columns that changed most"
-    return [("shown", f"{which_columns}; {len(rows) - shown} more with -v")]
+    return [("shown", f"{which_columns}; {grouped(len(rows) - shown)} more with -v")]
 
 
 def _change(row: Mapping[str, Any]) -> float:

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import printable
+from pcatool.errors import percent, printable
 from pcatool.model.model import component_name
 from pcatool.options import PictureOptions
 from pcatool.render.figures import DIVERGING, FRAME, check_form, figure_file, plain_matplotlib
-from pcatool.render.text import fold, percent
+from pcatool.render.text import fold
 
 __all__ = ["component_picture", "image_facts"]
 
@@ -84,7 +84,7 @@ def component_picture(
         figure = Figure(figsize=picture.size or (layout.width, layout.height))
         axes = figure.add_axes((0, 0, 1, 1))
         for j, box in enumerate(layout.panels):
-            draw_title(axes, box, component_name(j + 1), percent(float(shares[j]), 1))
+            draw_title(axes, box, component_name(j + 1), percent(float(shares[j])))
             draw_image(axes, box, centred_levels(basis[:, j], peak).reshape(shape), colors)
         bottom = MARGIN
         if mean is not None:
@@ -204,7 +204,7 @@ def image_facts(mean: Array | None, basis: Array, shares: Array, shape: tuple[in
         "components": [
             {
                 "name": component_name(j + 1),
-                "share": percent(float(shares[j]), 1),
+                "share": percent(float(shares[j])),
                 "png": _uri(levels[:, j].reshape(shape), palette),
             }
             for j in range(basis.shape[1])

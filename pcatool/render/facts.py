@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.errors import counted
+from pcatool.errors import counted, grouped, percent
 from pcatool.linalg.eigen import fix_signs
 from pcatool.methods.base import why_not_updatable
 from pcatool.model.description import name_of_total, settings_text
@@ -88,7 +88,10 @@ def sums_facts(model: Model) -> dict[str, Any]:
 def report_lines(model: Model) -> list[str]:
     """Return the lines that describe a model below a table of its variances."""
     facts = model_facts(model)
-    return [f"{facts['rows']} rows, {len(facts['columns'])} columns; {settings_text(model)}", *kept_lines(facts)]
+    return [
+        f"{counted(facts['rows'], 'row')}, {counted(len(facts['columns']), 'column')}; {settings_text(model)}",
+        *kept_lines(facts),
+    ]
 
 
 def kept_lines(facts: Mapping[str, Any]) -> list[str]:
@@ -96,7 +99,7 @@ def kept_lines(facts: Mapping[str, Any]) -> list[str]:
     total_name = name_of_total(facts["method"], facts["centered"])
     return [
         f"solver {facts['solver']}: {facts['reason']}; {rank_text(facts)}",
-        f"{counted(facts['components'], 'component')} kept, {facts['cumulative']:.4%} of the {total_name} "
+        f"{counted(facts['components'], 'component')} kept, {percent(facts['cumulative'])} of the {total_name} "
         f"({facts['choice']})",
         *aligned_lines(facts),
         *(em_lines(facts) if "em" in facts else []),
@@ -139,8 +142,10 @@ def em_lines(facts: Mapping[str, Any]) -> list[str]:
 
 def rank_text(facts: Mapping[str, Any]) -> str:
     """Return the rank in words; `or more` if only leading eigenvalues are known and none of them is 0."""
+    if facts["rank"] is None:  # a model built from arrays alone
+        return "rank unknown"
     at_least = facts["eigenvalues_known"] == facts["rank"] < facts["eigenvalues_possible"]
-    return f"rank {facts['rank']}" + (" or more" if at_least else "")
+    return f"rank {grouped(facts['rank'])}" + (" or more" if at_least else "")
 
 
 def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) -> list[str]:

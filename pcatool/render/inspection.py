@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.errors import counted, listed, show
+from pcatool.errors import counted, grouped, listed, percent, show
 from pcatool.model.description import name_of_total
 from pcatool.model.model import component_name
 from pcatool.render.facts import aligned_lines, certificate_lines, em_lines, rank_text
@@ -89,9 +89,8 @@ def inspection_text(
 def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
     """Return the labelled lines on the file, method, settings, rows, columns, components, rank and solver."""
     total_name = name_of_total(facts["method"], facts["centered"])
-    components = (
-        f"{facts['components']} of {facts['eigenvalues_possible']} kept, {facts['cumulative']:.4%} of the {total_name}"
-    )
+    kept = f"{grouped(facts['components'])} of {grouped(facts['eigenvalues_possible'])} kept"
+    components = f"{kept}, {percent(facts['cumulative'])} of the {total_name}"
     missing = facts["missing"]
     size = f"{size_text(facts['bytes'])}, format {facts['format_version']}"
     return [
@@ -100,8 +99,8 @@ def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
         ("settings", facts["settings"]),
         ("missing", f"{MISSING_IN_FIT[missing['fit']]}; transform {MISSING_IN_TRANSFORM[missing['transform']]}"),
         *_optional_lines(facts["fitted_with"]),
-        ("rows", str(facts["rows"])),
-        ("columns", f"{len(facts['columns'])}: {listed(facts['columns'], COLUMNS_NAMED)}"),
+        ("rows", grouped(facts["rows"])),
+        ("columns", f"{grouped(len(facts['columns']))}: {listed(facts['columns'], COLUMNS_NAMED)}"),
         ("components", f"{components} ({facts['choice']})"),
         *(("aligned", line.removeprefix("aligned ")) for line in aligned_lines(facts)),
         ("rank", rank_text(facts).removeprefix("rank ")),
@@ -141,7 +140,11 @@ def _components(facts: Mapping[str, Any], everything: bool) -> dict[str, Any]:
 def _omitted_line(facts: Mapping[str, Any], everything: bool) -> list[Line]:
     """Return a line that counts the components not shown; empty if all are shown."""
     omitted = facts["components"] - COMPONENTS_SHOWN
-    return [] if everything or omitted <= 0 else [("shown", f"the first {COMPONENTS_SHOWN}; {omitted} more with -v")]
+    return (
+        []
+        if everything or omitted <= 0
+        else [("shown", f"the first {COMPONENTS_SHOWN}; {grouped(omitted)} more with -v")]
+    )
 
 
 def proof_lines(facts: Mapping[str, Any]) -> list[Line]:

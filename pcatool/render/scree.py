@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.errors import counted
+from pcatool.errors import counted, percent
 from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
 from pcatool.options import PictureOptions
@@ -30,7 +30,7 @@ from pcatool.render.figures import (
     new_figure,
     plain_matplotlib,
 )
-from pcatool.render.text import fold, format_numbers, percent, render_table
+from pcatool.render.text import fold, format_numbers, render_table
 from pcatool.rules.compare import Verdict, agreement
 from pcatool.terminal import BOLD, CYAN, DIM, MAGENTA, styled
 
@@ -170,8 +170,8 @@ def hidden_tail_text(table: VarianceTable, last: int, total_components: int | No
     share = percent(float(table.lost_share[last - 1]))
     unknown = total_components is None and table.lost_share[m - 1] > 0
     if hidden > 0:
-        noun = "component" if hidden == 1 else "components"
-        return f"{'at least ' if unknown else ''}{hidden} more {noun}: {share} in all"
+        more = counted(hidden, "more component")
+        return f"{'at least ' if unknown else ''}{more}: {share} in all"
     return f"components not computed: {share} in all" if unknown else ""
 
 
@@ -337,7 +337,7 @@ def fitting_shares(figure: Figure, table: VarianceTable, wide: float, shown: int
 
     for rotation in (0, 90):
         texts = [
-            Text(0, 0, percent(float(share), 1), fontsize=SHARE_FONT, rotation=rotation, figure=figure)
+            Text(0, 0, percent(float(share)), fontsize=SHARE_FONT, rotation=rotation, figure=figure)
             for share in table.share[: min(LABELLED_BARS, shown)]
         ]
         if max(text.get_window_extent().width for text in texts) * 72 / figure.dpi + SHARE_GAP <= wide / shown:
@@ -355,7 +355,7 @@ def draw_cumulative(axes: Axes, table: VarianceTable, kept: int, shown: int) -> 
         axes.plot(kept, table.cumulative[kept - 1], color=KEPT, marker="o", markersize=8, clip_on=False)
     axes.set_ylim(0, 1.05)
     axes.set_ylabel("cumulative share")
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
 
 
 def draw_rules(axes: Axes, verdicts: Sequence[Verdict], shown_count: int) -> None:

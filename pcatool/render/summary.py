@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pcatool.errors import counted, listed, show
+from pcatool.errors import counted, grouped, listed, percent, show
 from pcatool.model.description import name_of_total, settings_text
 from pcatool.model.model import Model
 from pcatool.progress import FitCounts
@@ -45,11 +45,11 @@ def triples_text(table: Mapping[str, Any]) -> str:
     share = table["cells"] / (table["users"] * table["items"])
     users, items = counted(table["users"], "user"), counted(table["items"], "item")
     spread = "; ".join(
-        f"a{'n' if what == 'item' else ''} {what} has {least} to {most}, median {median:g}"
+        f"a{'n' if what == 'item' else ''} {what} has {grouped(least)} to {grouped(most)}, median {median:g}"
         for what in ("user", "item")
         for least, median, most in [table[f"cells_per_{what}"]]
     )
-    return f"{counted(table['cells'], 'cell')} of {users} and {items}, {share:.2%} of all ({spread})"
+    return f"{counted(table['cells'], 'cell')} of {users} and {items}, {percent(share)} of all ({spread})"
 
 
 def missing_facts(row_counts: RowCounts) -> dict[str, Any]:
@@ -72,10 +72,10 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
     """Return the result of `missing_facts` in words; no lines if `facts` is None."""
     if facts is None:
         return []
-    spelled = ", ".join(f"{n} {show(text) if text else 'empty'}" for text, n in facts["spellings"].items())
+    spelled = ", ".join(f"{grouped(n)} {show(text) if text else 'empty'}" for text, n in facts["spellings"].items())
     by_column = facts["columns"].items()
-    columns = ", ".join(f"{show(name)} {n['share']:.1%}" for name, n in list(by_column)[:MAX_NAMED])
-    more = f", and {len(by_column) - MAX_NAMED} more columns" if len(by_column) > MAX_NAMED else ""
+    columns = ", ".join(f"{show(name)} {percent(n['share'])}" for name, n in list(by_column)[:MAX_NAMED])
+    more = f", and {counted(len(by_column) - MAX_NAMED, 'more column')}" if len(by_column) > MAX_NAMED else ""
     all_named = facts["patterns"] <= MAX_NAMED
     more_than, at_least = ("more than ", "at least ") if facts["more_patterns"] else ("", "")
     shared = [p for p in facts["commonest_patterns"] if all_named or p["rows"] > 1]
@@ -83,7 +83,7 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
     patterns = patterns or ("none in many rows" if at_least else "each in one row")
     cells, rows = counted(facts["cells"], "cell"), counted(facts["rows"], "row")
     return [
-        f"{cells} missing ({facts['share']:.2%}) in {rows}: {spelled}",
+        f"{cells} missing ({percent(facts['share'])}) in {rows}: {spelled}",
         f"missing by column: {columns}{more}",
         f"{more_than}{counted(facts['patterns'], 'pattern')} of missing cells: {patterns}",
     ]
@@ -103,12 +103,12 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
 
 
 def plan_lines(facts: Mapping[str, Any]) -> list[str]:
-    rows = "unknown" if facts["rows"] is None else f"about {facts['rows']}"
-    parts = f", in {facts['parts']} parts" if "parts" in facts else ""
+    rows = "unknown" if facts["rows"] is None else f"about {grouped(facts['rows'])}"
+    parts = f", in {grouped(facts['parts'])} parts" if "parts" in facts else ""
     return [
         f"solver: {facts['solver']}",
         f"reason: {facts['reason']}",
-        f"rows: {rows}; columns: {facts['columns']}",
+        f"rows: {rows}; columns: {grouped(facts['columns'])}",
         f"passes over the data: {facts['passes']}{parts}",
         f"memory at the peak: {_peak(facts)}",
     ]
@@ -133,7 +133,9 @@ def fit_facts(model: Model, row_counts: RowCounts, output: str) -> dict[str, Any
 
 def fit_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return the facts of a fit in words."""
-    dropped = f", {facts['rows']} used, {facts['rows_dropped']} dropped" if facts.get("rows_dropped") else ""
+    dropped = ""
+    if facts.get("rows_dropped"):
+        dropped = f", {grouped(facts['rows'])} used, {grouped(facts['rows_dropped'])} dropped"
     used = triples_text(facts["triples"]) if "triples" in facts else f"{counted(len(facts['columns']), 'column')} used"
     return [
         f"{counted(facts['rows_read'], 'row')} read{dropped}; {used}; {facts['settings']}",
@@ -156,7 +158,7 @@ def fit_and_scores_facts(
 
 
 def fit_and_scores_lines(facts: Mapping[str, Any]) -> list[str]:
-    empty = f", {facts['rows_left_empty']} left empty for missing cells" if facts["rows_left_empty"] else ""
+    empty = f", {grouped(facts['rows_left_empty'])} left empty for missing cells" if facts["rows_left_empty"] else ""
     where = "standard output" if facts["scores"] == "-" else facts["scores"]
     return [*fit_lines(facts), f"scores of {counted(facts['rows_scored'], 'row')}{empty} written to {where}"]
 
@@ -180,7 +182,7 @@ def combined_lines(facts: Mapping[str, Any]) -> list[str]:
     rows = counted(facts["rows"], "row")
     if change:
         changed = f"{counted(change, 'row')} added to" if change > 0 else f"{counted(-change, 'row')} removed from"
-        rows = f"{changed} {facts['rows_before']}: {rows}"
+        rows = f"{changed} {grouped(facts['rows_before'])}: {rows}"
     return [
         f"{rows}; {counted(len(facts['columns']), 'column')}; {facts['settings']}",
         *kept_lines(facts),
@@ -197,7 +199,7 @@ def row_counts_facts(counts: FitCounts) -> dict[str, Any]:
 def row_counts_lines(counts: FitCounts, command: str) -> list[str]:
     """Return the lines on dropped rows and columns left out; for `fit`, dropped rows are in the lines of the fit."""
     read, dropped, left_out = counts
-    lines = [f"{counted(read, 'row')} read, {dropped} dropped"] if dropped and command != "fit" else []
+    lines = [f"{counted(read, 'row')} read, {grouped(dropped)} dropped"] if dropped and command != "fit" else []
     return lines + ([f"{counted(len(left_out), 'column')} left out: {listed(left_out)}"] if left_out else [])
 
 
@@ -225,10 +227,10 @@ def apply_facts(
 
 def apply_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return the result of `apply_facts` in words."""
-    incomplete = f", {facts['rows_incomplete']} of them with missing cells" if facts["rows_incomplete"] else ""
-    incomplete += f", {facts['rows_left_empty']} left empty" if facts["rows_left_empty"] else ""
+    incomplete = f", {grouped(facts['rows_incomplete'])} of them with missing cells" if facts["rows_incomplete"] else ""
+    incomplete += f", {grouped(facts['rows_left_empty'])} left empty" if facts["rows_left_empty"] else ""
     rows, columns = counted(facts["rows_read"], "row"), counted(len(facts["columns"]), "column")
-    share = f"{facts['cumulative']:.4%} of the {name_of_total(facts['method'], facts['centered'])}"
+    share = f"{percent(facts['cumulative'])} of the {name_of_total(facts['method'], facts['centered'])}"
     components = f"{counted(facts['components'], 'component')}, {share}"
     lines = [f"{rows} read and written{incomplete}; {columns}, {components}"]
     if "mean_squared_error" in facts:
@@ -250,7 +252,7 @@ def folder_facts(
 
 
 def folder_lines(facts: Mapping[str, Any]) -> list[str]:
-    resumed = f", {facts['files_resumed']} already done" if facts["files_resumed"] else ""
+    resumed = f", {grouped(facts['files_resumed'])} already done" if facts["files_resumed"] else ""
     return [f"{counted(facts['files_written'], 'file')} written to {facts['output']}{resumed}"]
 
 
@@ -276,6 +278,6 @@ def page_facts(
 
 def page_lines(facts: Mapping[str, Any]) -> list[str]:
     where = "standard output" if facts["output"] == "-" else facts["output"]
-    rows = f", {facts['rows_shown']} of {counted(facts['rows_read'], 'row')}" if "rows_read" in facts else ""
+    rows = f", {grouped(facts['rows_shown'])} of {counted(facts['rows_read'], 'row')}" if "rows_read" in facts else ""
     components = counted(facts["components"], "component")
     return [f"{components}{rows}: a page of {size_text(facts['bytes'])} written to {where}"]

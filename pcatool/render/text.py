@@ -1,4 +1,4 @@
-"""Text tables (aligned, CSV, JSON, Markdown), labelled lines, counts and percentages.
+"""Text tables (aligned, CSV, JSON, Markdown), labelled lines.
 
 Aligned tables are laid out here and not by `rich.table`: in a narrow window rich cuts numbers or breaks them over
 lines, where the columns here follow in further parts, and its import takes 22 ms of the 120 ms of a report. Text is
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import UsageError, printable, show
+from pcatool.errors import UsageError, grouped, printable, show
 from pcatool.terminal import BOLD, DIM, display_width, styled
 
 __all__ = [
@@ -23,9 +23,7 @@ __all__ = [
     "Line",
     "fold",
     "format_numbers",
-    "grouped",
     "labelled",
-    "percent",
     "render_table",
 ]
 
@@ -131,11 +129,13 @@ class TextColumn(NamedTuple):
 
     @classmethod
     def of(cls, name: str, values: NDArray[Any]) -> TextColumn:
-        """Convert a column; floats are rounded with `format_numbers`."""
+        """Convert a column: floats with `format_numbers`, whole numbers with `grouped`."""
         values = np.asarray(values)
         if values.dtype.kind == "f":
             return cls(printable(name), format_numbers(values), True)
-        return cls(printable(name), [printable(str(v)) for v in values.tolist()], values.dtype.kind in "iu")
+        if values.dtype.kind in "iu":
+            return cls(printable(name), [grouped(v) for v in values.tolist()], True)
+        return cls(printable(name), [printable(str(v)) for v in values.tolist()], False)
 
     @property
     def width(self) -> int:
@@ -303,18 +303,3 @@ def labelled(lines: Sequence[Line], width: int | None, color: bool) -> str:
         texts += [head + first, *(" " * begin + other for other in others)]
         last = label
     return "".join(f"{line}\n" for line in texts)
-
-
-def grouped(count: int) -> str:
-    """Return a count with spaces between groups of three digits, from 10 000 on."""
-    return f"{count:,}".replace(",", " ") if count >= 10_000 else str(count)
-
-
-def percent(share: float, places: int = 2) -> str:
-    """Return a share in per cent; a share is shown as 0 or 100 only if it is exactly that (`<0.01 %`, `>99.99 %`)."""
-    text, least = f"{100 * share:.{places}f}", 10.0**-places
-    if float(text) == 0 and share > 0:
-        return f"<{least:.{places}f} %"
-    if float(text) == 100 and share < 1:
-        return f">{100 - least:.{places}f} %"
-    return f"{text} %"

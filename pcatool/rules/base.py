@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, RefusedError, show
+from pcatool.errors import DataError, RefusedError, counted, show
 from pcatool.model.model import VarianceTable
 from pcatool.progress import doing
 from pcatool.registry import RULES
@@ -131,8 +131,8 @@ def _within_bound(k: int, evidence: Evidence) -> int:
     bound = min(evidence.n, evidence.d)
     if k > bound:
         raise DataError(
-            f"-k {k} is more than the data can have: {evidence.n} rows and {evidence.d} columns "
-            f"give at most {bound} components",
+            f"-k {k} is more than the data can have: {counted(evidence.n, 'row')} and {counted(evidence.d, 'column')} "
+            f"give at most {counted(bound, 'component')}",
             f"use -k {bound} or less, or -k all",
         )
     return k

@@ -19,7 +19,7 @@ from pcatool.arrays import (
     most_tasks,
     nothing_to_fit,
 )
-from pcatool.errors import FileError, RefusedError
+from pcatool.errors import FileError, RefusedError, grouped
 from pcatool.resources import Spool, release_free_memory, size_text
 
 __all__ = ["AT_ONCE", "SMALL_BYTES", "BlockStore", "Rows", "first_heavy_row"]
@@ -171,7 +171,7 @@ class Rows:
         need = COPIES * size if self._bytes_of_rows is None else self._bytes_of_rows(count)
         if self._limit is not None and need > self._limit:
             raise RefusedError(
-                f"the first {count} rows in memory need {size_text(need)}, the limit is "
+                f"the first {grouped(count)} rows in memory need {size_text(need)}, the limit is "
                 f"{size_text(self._limit)} (--memory, else half of what is free)",
                 "use --solver covariance, which holds no rows, or --solver randomized with a small -k",
             )

@@ -658,22 +658,22 @@ def test_a_model_cannot_be_changed(model: pcatool.Model) -> None:
 
 
 MODELS: dict[str, tuple[dict[str, object], str]] = {
-    "plain": ({}, "Model: pca, 5 x 3, k=2 keeps 100.0000%, not standardised, ddof 0, solver svd"),
+    "plain": ({}, "Model: pca, 5 x 3, k=2 keeps 100.00%, not standardised, ddof 0, solver svd"),
     "not centred": (
         {"center": False, "standardize": True, "ddof": 1, "solver": "svd"},
-        "Model: pca, 5 x 3, k=2 keeps 100.0000%, not centred, standardised, ddof 1, solver svd",
+        "Model: pca, 5 x 3, k=2 keeps 100.00%, not centred, standardised, ddof 1, solver svd",
     ),
     "whitened": (
         {"whiten": "zca"},
-        "Model: pca, 5 x 3, k=2 keeps 100.0000%, not standardised, zca whitening, ddof 0, solver svd",
+        "Model: pca, 5 x 3, k=2 keeps 100.00%, not standardised, zca whitening, ddof 0, solver svd",
     ),
     "kernel": (
         {"method": "kernel", "kernel": "linear"},
-        "KernelModel: kernel linear, 5 x 3, k=2 keeps 100.0000%, not standardised, ddof 0, solver lapack",
+        "KernelModel: kernel linear, 5 x 3, k=2 keeps 100.00%, not standardised, ddof 0, solver lapack",
     ),
     "supervised": (
         {"method": "supervised", "label": "c3", "columns": ["c1", "c2"], "components": 1},
-        "Model: supervised, 5 x 2, k=1 keeps 100.0000%, not standardised, ddof 0, solver ",
+        "Model: supervised, 5 x 2, k=1 keeps 100.00%, not standardised, ddof 0, solver ",
     ),
 }
 

@@ -406,7 +406,11 @@ DAMAGE: dict[str, tuple[str, dict[int, str], str]] = {
     "a bad cell, a long row": ("transform", {700: "x,1,2", 1990: "1,2,3,4"}, "t.csv, line 702, column 'a': 'x'"),
     "fit: a bad cell in the last row": ("fit", {ROWS - 1: "1,2,x"}, "t.csv, line 2001, column 'c': 'x'"),
     "infinite, a bad cell": ("transform", {700: "inf,1,2", 800: "x,1,2"}, "t.csv, line 702, column 'a': 'inf' is not"),
-    "fit: missing cells": ("fit", {700: ",,2", 1990: "1,,2"}, "2 of 2000 rows have missing cells, in column 'b' (2), "),
+    "fit: missing cells": (
+        "fit",
+        {700: ",,2", 1990: "1,,2"},
+        "2 of 2,000 rows have missing cells, in column 'b' (2), ",
+    ),
     "fit: a missing cell, a bad one": ("fit", {700: ",1,2", 1990: "1,x,2"}, "t.csv, line 1992, column 'b': 'x'"),
     "a missing cell, a bad one": ("transform", {700: ",1,2", 800: "1,x,2"}, "t.csv, line 702: missing cell in column"),
     "an overflow, a bad cell": ("transform", {700: FAR, 800: "1,x,2"}, "t.csv, line 702: the result overflows"),

@@ -760,7 +760,7 @@ def test_the_report_in_words(tmp_path: Path, run: Any) -> None:
     (tmp_path / "x.csv").write_text(SPELLED)
     said = run(tmp_path, "fit", "x.csv", "-k", "1", "--missing", "mean", "-v", "-o", "m.npz").stderr.decode()
     assert "8 cells missing (25.00%) in 6 rows: 3 empty, 2 'NA', 1 'n/a', 1 'NULL', 1 '.'" in said
-    assert "missing by column: 'b' 37.5%, 'a' 25.0%, 'c' 25.0%, 'd' 12.5%" in said
+    assert "missing by column: 'b' 37.50%, 'a' 25.00%, 'c' 25.00%, 'd' 12.50%" in said
     assert "6 patterns of missing cells: each in one row" in said
     none = run(tmp_path, "fit", "-", "-k", "1", "--missing", "mean", "--json", "-o", "m.npz", data=b"a,b\n1,2\n3,5\n")
     assert "missing" not in json.loads(none.stdout)
@@ -785,8 +785,8 @@ def test_the_report_is_the_same_by_every_route(place: Path, run: Any) -> None:
 @pytest.mark.parametrize(
     ("missing", "said"),
     [
-        ("mean", "at most 5% of its weight lies on observed cells"),
-        ("em", r"at most \d+% of its variance is determined by observed cells"),
+        ("mean", "at most 5.00% of its weight lies on observed cells"),
+        ("em", r"at most [0-9.]+% of its variance is determined by observed cells"),
     ],
 )
 def test_components_of_cells_that_are_not_there_are_warned_of(missing: str, said: str) -> None:

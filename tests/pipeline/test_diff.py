@@ -154,7 +154,7 @@ def test_means_that_were_not_subtracted_are_compared_too() -> None:
     facts = pcatool.diff(one, other)
     assert facts["column_shifts"][1]["shift"] == pytest.approx(2 / X["b"].std(ddof=0))
     text = comparison_text(facts, everything=False, width=None)
-    assert "of the sum of squares about 0 in A, 100.0000% of the variance in B" in text
+    assert "of the sum of squares about 0 in A, 100.00% of the variance in B" in text
     labels = {"method": "supervised", "label": "b", "label_kernel": "linear", "components": 1}
     rows = pcatool.diff(pcatool.fit(X, **labels), pcatool.fit(X + 1, **labels))["column_shifts"]
     assert [row["shift"] for row in rows] == [pytest.approx(1 / X["a"].std(ddof=0))]

@@ -55,7 +55,7 @@ def test_any_mean_can_be_drawn(mean):
 
 def test_panels_are_named_and_say_their_share():
     svg = picture(form="svg").decode()
-    for text in ("mean", "PC1", "PC2", "PC3", "50.0 %", "25.0 %", "12.5 %", "loading", "3 components"):
+    for text in ("mean", "PC1", "PC2", "PC3", "50.00%", "25.00%", "12.50%", "loading", "3 components"):
         assert f"<!-- {text} -->" in svg
     assert "<!-- PC4 -->" not in svg
 

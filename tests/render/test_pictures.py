@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 import pcatool
-from pcatool.errors import UsageError
+from pcatool.errors import UsageError, percent
 from pcatool.model.model import VarianceTable
 from pcatool.options import PictureOptions
 from pcatool.render.figures import PICTURES, in_units, picture_form, plain_matplotlib
 from pcatool.render.scree import FIRST_COMPONENTS, ScreeLook, scree_figure, scree_picture
-from pcatool.render.text import percent
 from pcatool.rules.compare import Verdict
 
 pytestmark = pytest.mark.long
@@ -217,7 +216,7 @@ def figure_of(eigenvalues, kept=1, look=PictureOptions(), verdicts=(), **scree):
 
 
 def shares_of(axes):
-    return [text for text in axes.texts if re.fullmatch(r"[<>]?[0-9.]+ %", text.get_text())]
+    return [text for text in axes.texts if re.fullmatch(r"[<>]?[0-9.]+%", text.get_text())]
 
 
 def test_the_first_components_are_on_a_linear_axis_with_bars_points_and_shares():
@@ -227,7 +226,7 @@ def test_the_first_components_are_on_a_linear_axis_with_bars_points_and_shares()
     assert len(above.patches) == FIRST_COMPONENTS and len(above.lines[0].get_xdata()) == FIRST_COMPONENTS
     eigenvalues = np.array(SPECTRA["hundreds"][0])
     shares = [text.get_text() for text in shares_of(above)]
-    assert shares == [percent(share, 1) for share in (eigenvalues / eigenvalues.sum())[: len(shares)]]
+    assert shares == [percent(share) for share in (eigenvalues / eigenvalues.sum())[: len(shares)]]
     assert len(shares) == 10
 
 

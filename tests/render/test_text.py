@@ -161,9 +161,9 @@ def test_headings_and_text_are_folded_and_numbers_never():
         "alpha beta    -1.23457e-300\n"
         "gamma\n"
         "\n"
-        "feature                      n\n"
-        "────────────  ────────────────\n"
-        "alpha beta    1234567890123456\n"
+        "feature                           n\n"
+        "────────────  ─────────────────────\n"
+        "alpha beta    1,234,567,890,123,456\n"
         "gamma\n"
     )
 

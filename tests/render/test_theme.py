@@ -24,7 +24,6 @@ from pcatool.render.figures import (
     shortened,
     signed,
 )
-from pcatool.render.text import grouped, percent
 
 # Machado, Oliveira and Fernandes (2009), table 1, of full severity; they work on linear RGB.
 SIGHT = {
@@ -89,18 +88,9 @@ def test_classes_have_marks_of_their_own():
     assert len(set(MARKERS)) == len(set(CLASS_COLORS)) == len(MARKERS)
 
 
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0.523, "52.3 %"), (1.0, "100.0 %"), (0.9999, ">99.9 %"), (1e-9, "<0.1 %"), (0.0, "0.0 %"), (0.00051, "0.1 %")],
-)
-def test_what_is_neither_zero_nor_all_does_not_look_like_it(share, text):
-    assert percent(share, 1) == text
-
-
 def test_names_are_made_to_fit():
     assert shortened("x" * 40) == "x" * 27 + "…"
     assert shortened("a\nb") == "a\\nb"
-    assert [grouped(count) for count in (9999, 10000, 5_000_000)] == ["9999", "10 000", "5 000 000"]
 
 
 def test_a_picture_too_large_is_refused():

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
+from pcatool.errors import percent
 from pcatool.model.model import component_name
 from pcatool.options import PictureOptions
 from pcatool.render.plots.points import RowCollector
-from pcatool.render.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,9 +41,7 @@ class PlotData:
 
     def title(self, position: int) -> str:
         """Return the name of the component at position `position`, with its share if known."""
-        return self.names[position] + (
-            f" ({percent(float(self.shares[position]), 1)})" if self.shares is not None else ""
-        )
+        return self.names[position] + (f" ({percent(float(self.shares[position]))})" if self.shares is not None else "")
 
 
 class Plot(Protocol):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
+from pcatool.errors import grouped
 from pcatool.render.figures import (
     CLASS_COLORS,
     DARK,
@@ -27,7 +28,7 @@ from pcatool.render.figures import (
     shortened,
 )
 from pcatool.render.plots.points import ALL, KNOWN, SUM_FACTOR, SUMS, Group, RowCollector
-from pcatool.render.text import fold, grouped
+from pcatool.render.text import fold
 
 __all__ = [
     "CLIPPED_PERCENT",
@@ -208,7 +209,7 @@ def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: RowCollector, unit:
     name = f"{shortened(cloud.hue.name)}{unit}"
     lines = [f"mean of {name} in a cell" if cloud.is_dense else name]
     if any(clipped):
-        lines.append(f"ends: {CLIPPED_PERCENT:g} % and {100 - CLIPPED_PERCENT:g} % of rows")
+        lines.append(f"ends: {CLIPPED_PERCENT:g}% and {100 - CLIPPED_PERCENT:g}% of rows")
     if missing := cloud.rows - rows_with_value(cloud):
         lines.append(f"(grey: {grouped(missing)} missing)")
     height = axes.figure.bbox.height / axes.figure.dpi - ABOVE_LEGEND  # the label must fit into this height

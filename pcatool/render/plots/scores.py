@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pcatool.errors import counted, grouped
 from pcatool.options import PictureOptions
 from pcatool.render.figures import FRAME, GRID, KEPT, clean, draw_titles, new_figure
 from pcatool.render.plots.base import PlotData
 from pcatool.render.plots.marks import Scale, color_of, draw_rows, fit_scale, legend_of_groups
 from pcatool.render.plots.points import ALL, RowCollector
-from pcatool.render.text import grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +87,7 @@ def axis_label(plot_data: PlotData, position: int, unit: str) -> str:
 def rows_subtitle(plot_data: PlotData, cloud: RowCollector, scale: Scale | None = None) -> str:
     """Return the text below the title: the number of rows, rows without scores, the model, and unequal scales."""
     without_scores = f", {grouped(cloud.left_out)} more without scores" if cloud.left_out else ""
-    parts = [f"{grouped(cloud.rows)} row{'s' if cloud.rows != 1 else ''}{without_scores}"]
+    parts = [f"{counted(cloud.rows, 'row')}{without_scores}"]
     parts += [plot_data.brief] if plot_data.brief else []
     parts += ["the two axes have different scales"] if scale is not None and not scale.equal else []
     return "; ".join(parts)

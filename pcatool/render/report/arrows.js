@@ -7,7 +7,7 @@ const CELL = 3;
 const CLEARANCE = 4;
 const LEADER_FROM = 10;
 
-// Return the factor by which all arrows are multiplied. The longest arrow then reaches 95 % of the farthest row along one
+// Return the factor by which all arrows are multiplied. The longest arrow then reaches 95% of the farthest row along one
 // axis, and stays within the rows along the other.
 function arrowZoom(ends, farthest) {
   const longest = [0, 1].map((which) => Math.max(...ends.map((end) => Math.abs(end[which]))));

@@ -30,18 +30,22 @@ function number(value, digits = 4) {
   return minus(String(Number(value.toPrecision(digits))));
 }
 
-// Return a share in per cent. A share just below 100 % gets more decimals, so that the rest can be seen.
-function percent(share, usual = 2) {
-  if (share > 0 && 100 * share < 0.5 * 10 ** -usual) return `<${(10 ** -usual).toFixed(usual)} %`;
+// Return a share in per cent. A share just below 100% gets more decimals, so that the rest can be seen.
+function percent(share) {
+  const usual = 2;
+  if (share > 0 && 100 * share < 0.5 * 10 ** -usual) return `<${(10 ** -usual).toFixed(usual)}%`;
   const left = 100 - 100 * share;
   const places = left > 0 && left < 0.01 ? Math.min(10, Math.ceil(-Math.log10(left)) + 1) : usual;
-  return `${(100 * share).toFixed(places)} %`;
+  return `${(100 * share).toFixed(places)}%`;
 }
 
 // Return each word of a command in an element, so that lines break only between words.
 const words = (text) => text.split(/( )/).map((word) => (word === " " ? word : make("span", {}, word)));
 
-const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+// Return a count with a comma between groups of three digits.
+const grouped = (count) => count.toLocaleString("en");
+
+const plural = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 // Return about `count` round numbers from `low` to `high`: at least three, unless that needs steps below `finest`.
 function ticks(low, high, count, finest = 0) {

@@ -9,12 +9,12 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
+from pcatool.errors import percent
 from pcatool.model.description import name_of_total
 from pcatool.render.figures import CLASS_COLORS, MARKERS, NUMBERS, PAGE, PAGE_DARK
 from pcatool.render.report.html_elements import Html, element, join, json_block
 from pcatool.render.report.sections import sections
 from pcatool.render.report.words import lead_sentence
-from pcatool.render.text import percent
 
 __all__ = ["page_html"]
 
@@ -78,7 +78,7 @@ def _script_data(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data that the scripts draw."""
     page = facts["page"]
     total_name = name_of_total(facts["method"], facts["centered"])
-    shares = [percent(row["share"], 1) for row in facts["variance"]]
+    shares = [percent(row["share"]) for row in facts["variance"]]
     return {
         "scree": {**page["scree"], "again": facts["commands"]["again"], "what": total_name},
         "loadings": _with_shares(page["loadings"], shares),

@@ -59,14 +59,14 @@ if (facts.loadings && find("loadings-table")) {
     const found = rows();
     const top = make("tr", {}, head("column", "", "column"), ...pcs.map((pc) => head(`PC${pc + 1}`, shares[pc], pc)));
     const body = found.map((row) =>
-      make("tr", {}, make("th", { scope: "row", title: `column ${places[row]} of ${of}` }, columns[row]), ...pcs.map((pc) => cell(row, pc, most))),
+      make("tr", {}, make("th", { scope: "row", title: `column ${places[row]} of ${grouped(of)}` }, columns[row]), ...pcs.map((pc) => cell(row, pc, most))),
     );
     if (!found.length) body.push(make("tr", {}, make("td", { colspan: pcs.length + 1 }, "No column name contains this text.")));
     const caption = `${said[state.value][0].toUpperCase()}${said[state.value].slice(1)}`;
     const table = make("table", {}, make("caption", {}, caption), make("thead", {}, top), make("tbody", {}, ...body));
     find("loadings-table").replaceChildren(table);
-    const some = columns.length < of ? ` with the largest loadings, of ${of} columns` : "";
-    const counted = found.length < columns.length ? `${found.length} of ${plural(columns.length, "column")}` : plural(columns.length, "column");
+    const some = columns.length < of ? ` with the largest loadings, of ${grouped(of)} columns` : "";
+    const counted = found.length < columns.length ? `${grouped(found.length)} of ${plural(columns.length, "column")}` : plural(columns.length, "column");
     find("loadings-said").textContent = `${counted}${some}. ${lacks ? `No correlations: ${lacks}.` : ""}`;
     find("loadings-shown").textContent = pcs.length === 1 ? `PC${pcs[0] + 1} of ${k}` : `${pcs[0] + 1}–${pcs.at(-1) + 1} of ${k}`;
     find("loadings-back").disabled = state.first === 0;

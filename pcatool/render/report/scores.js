@@ -9,7 +9,7 @@ if (facts.scores && find("scores-canvas")) {
   // Classes that the reader has switched off.
   const off = new Set();
   const LETTERS = `12px ${color("text")}`;
-  const options = [...names.map((name, j) => (shares.length ? `${name} (${percent(shares[j], 1)})` : name)), "row number"];
+  const options = [...names.map((name, j) => (shares.length ? `${name} (${percent(shares[j])})` : name)), "row number"];
   const selects = [find("scores-x"), find("scores-y")];
   const numbers = colored && colored.numbers ? colored.numbers.filter((value) => value !== null) : [];
   const range = numbers.length ? facts.scores.color.ends : null;
@@ -119,7 +119,7 @@ if (facts.scores && find("scores-canvas")) {
     pen.font = LETTERS;
     const drawn = area.arrows.map(({ name, end }) => ({ name, tip: [x(end[0]), y(end[1])] }));
     const named = drawArrows(svg, occupied, [x(0), y(0)], drawn, (text) => pen.measureText(text).width);
-    const count = facts.loadings.of > drawn.length ? `, the ${drawn.length} longest of ${facts.loadings.of}` : "";
+    const count = facts.loadings.of > drawn.length ? `, the ${drawn.length} longest of ${grouped(facts.loadings.of)}` : "";
     const without = named < drawn.length ? `; ${drawn.length - named} of ${drawn.length} unlabelled` : "";
     said.textContent = `Arrows: ${arrows.said} x ${number(area.zoom, 2)}${count}${without}.`;
   }

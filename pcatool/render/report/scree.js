@@ -60,7 +60,7 @@ if (find("scree-drawing")) {
       filled(numbers[j], { x: area.left - 8, y: y(at) + 4 }, []);
     });
     for (const at of [0, 0.25, 0.5, 0.75, 1]) {
-      svg.append(draw("text", { x: area.right + 18, y: y(at) + 4 }, `${100 * at} %`));
+      svg.append(draw("text", { x: area.right + 18, y: y(at) + 4 }, `${100 * at}%`));
     }
     const room = Math.max(3, Math.floor((area.right - area.left) / 70));
     for (const at of new Set([1, ...ticks(1, area.count, room, 1)])) {
@@ -122,10 +122,10 @@ if (find("scree-drawing")) {
   // Write the sentence on the chosen share, and the command that keeps so many components.
   function tell(k) {
     const said = find("scree-said");
-    const needs = k === null ? `more than the ${known} eigenvalues that are known` : plural(k, "component");
+    const needs = k === null ? `more than the ${grouped(known)} eigenvalues that are known` : plural(k, "component");
     handle.setAttribute("aria-valuenow", (100 * share).toFixed(1));
     handle.setAttribute("aria-valuetext", `${percent(share)} needs ${needs}`);
-    const strong = make("strong", {}, `${percent(share)} needs ${k === null && m < known ? `more than the ${m} eigenvalues shown` : needs}`);
+    const strong = make("strong", {}, `${percent(share)} needs ${k === null && m < known ? `more than the ${grouped(m)} eigenvalues shown` : needs}`);
     if (k === null) {
       said.replaceChildren(strong, `: they keep ${percent(1 - lost[m - 1])}. A fit with a larger -k may reach it.`);
     } else {

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pcatool.errors import counted
+from pcatool.errors import counted, grouped, percent
 from pcatool.model.model import component_name
 from pcatool.render.figures import signed
 from pcatool.render.inspection import fact_lines, proof_lines
 from pcatool.render.report.html_elements import MAX_TABLE_COMPONENTS, Html, bullet_list, element, join, table, template
 from pcatool.render.report.words import PROOFS, caveats, verdict
-from pcatool.render.text import grouped, percent
 
 __all__ = ["sections"]
 
@@ -52,7 +50,11 @@ def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
         for row in rows[:MAX_TABLE_COMPONENTS]
     ]
     omitted = len(rows) - len(cells)
-    note = [element("p", f"And {omitted} more, which pcatool inspect -v prints.", class_="quiet")] if omitted else []
+    note = (
+        [element("p", f"And {grouped(omitted)} more, which pcatool inspect -v prints.", class_="quiet")]
+        if omitted
+        else []
+    )
     titles = ("component", "eigenvalue", "largest relative error", "digits", "vouched for")
     caption = "Accuracy of each eigenvalue; the error is relative to the eigenvalue"
     return join(table(caption, titles, cells), *note)
@@ -266,13 +268,8 @@ def _tiles(facts: Mapping[str, Any]) -> Html:
 def _facts(facts: Mapping[str, Any]) -> Html:
     """Return the lines of `inspect` on the model, without file and rows, as a definition list."""
     lines = [line for line in fact_lines(facts) if line[0] not in ("file", "rows")]
-    entries = [join(element("dt", label), element("dd", per_cent(text))) for label, text in lines]
+    entries = [join(element("dt", label), element("dd", text)) for label, text in lines]
     return element("dl", *entries, class_="facts")
-
-
-def per_cent(text: str) -> str:
-    """Return a line of terminal text with a space before each per cent sign, as in pages and pictures."""
-    return re.sub("(?<=[0-9])%", " %", text)
 
 
 # --- scree ---
@@ -285,7 +282,7 @@ def _variances(facts: Mapping[str, Any]) -> Html:
     cells = [
         (
             component_name(row["component"]),
-            *(f"{row['eigenvalue']:.6g}", percent(row["share"], 4), percent(row["cumulative"], 4)),
+            *(f"{row['eigenvalue']:.6g}", percent(row["share"]), percent(row["cumulative"])),
             *(f"{row['captured']:.6g}", f"{row['lost']:.6g}", "yes" if row["kept"] else "no"),
         )
         for row in rows
@@ -293,6 +290,8 @@ def _variances(facts: Mapping[str, Any]) -> Html:
     omitted = len(facts["variance"]) - len(rows)
     caption = f"Variance that the first components keep and lose; ddof {facts['ddof']}"
     note = (
-        [element("p", f"And {omitted} more, which pcatool explain-variance prints.", class_="quiet")] if omitted else []
+        [element("p", f"And {grouped(omitted)} more, which pcatool explain-variance prints.", class_="quiet")]
+        if omitted
+        else []
     )
     return element("details", element("summary", "The numbers"), table(caption, titles, cells), *note)

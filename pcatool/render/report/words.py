@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pcatool.errors import counted
+from pcatool.errors import counted, grouped, percent
 from pcatool.model.description import name_of_total
 from pcatool.render.facts import certificate_lines, em_lines
 from pcatool.render.inspection import MISSING_IN_FIT, MISSING_IN_TRANSFORM
-from pcatool.render.text import grouped, percent
 
 __all__ = ["PROOFS", "caveats", "lead_sentence", "verdict"]
 
@@ -32,13 +31,11 @@ def lead_sentence(facts: Mapping[str, Any]) -> str:
     """Return the lead sentence: components, share, rows and columns of the model."""
     total_name = name_of_total(facts["method"], facts["centered"])
     plural = facts["components"] != 1
-    kept = f"{counted(facts['components'], 'component')} keep{'' if plural else 's'} {percent(facts['cumulative'], 4)}"
-    columns = f"{grouped(len(facts['columns']))} column{'' if len(facts['columns']) == 1 else 's'}"
+    kept = f"{counted(facts['components'], 'component')} keep{'' if plural else 's'} {percent(facts['cumulative'])}"
+    columns = counted(len(facts["columns"]), "column")
     if "kernel" in facts:
         columns += f", with the kernel {facts['kernel']['name']}"
-    return (
-        f"{kept} of the {total_name} in {grouped(facts['rows'])} row{'' if facts['rows'] == 1 else 's'} of {columns}."
-    )
+    return f"{kept} of the {total_name} in {counted(facts['rows'], 'row')} of {columns}."
 
 
 def verdict(facts: Mapping[str, Any]) -> str:
@@ -54,11 +51,12 @@ def verdict(facts: Mapping[str, Any]) -> str:
         return "All eigenvalues are indistinguishable from rounding error."
     least_digits = min(row["digits"] for row in vouched)
     if len(vouched) == len(rows):
-        which = "The eigenvalue is" if len(rows) == 1 else f"All {len(rows)} eigenvalues are"
+        which = "The eigenvalue is" if len(rows) == 1 else f"All {grouped(len(rows))} eigenvalues are"
         return f"{which} vouched for, to at least {counted(least_digits, 'digit')}."
     are = "is" if len(vouched) == 1 else "are"
+    which = f"{grouped(len(vouched))} of {grouped(len(rows))} eigenvalues {are}"
     return (
-        f"{len(vouched)} of {len(rows)} eigenvalues {are} vouched for, to at least {counted(least_digits, 'digit')}; "
+        f"{which} vouched for, to at least {counted(least_digits, 'digit')}; "
         "the others are indistinguishable from rounding error, or beyond the rank."
     )
 
@@ -79,11 +77,10 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
         and facts["method"] == "pca"
         and facts["eigenvalues_known"] != rank < (largest := _largest_rank(facts))
     ):
-        sentences.append(
-            f"The rank is {rank}, below the largest possible rank {largest}: {_rank_reasons(facts, rank, largest)}."
-        )
+        reasons = _rank_reasons(facts, rank, largest)
+        sentences.append(f"The rank is {grouped(rank)}, below the largest possible rank {grouped(largest)}: {reasons}.")
     if facts["eigenvalues_known"] < facts["eigenvalues_possible"]:
-        known, possible = facts["eigenvalues_known"], facts["eigenvalues_possible"]
+        known, possible = (grouped(facts[f"eigenvalues_{which}"]) for which in ("known", "possible"))
         sentences.append(f"Only {known} of {possible} eigenvalues are known; of the others, only the sum is known.")
     if not facts["centered"]:
         sentences.append("The columns were not centred: shares are of the sum of squares about 0, not of the variance.")

@@ -211,7 +211,7 @@ def test_each_row_has_a_mark_in_the_colour_of_its_class():
     for color, count, name in zip(CLASS_COLORS, (14, 13, 13), "abc", strict=False):
         assert marks(svg, color) == count + 1
         assert f"{name}  ({count})" in texts(svg)
-    assert {"PC1 (50.0 %)", "PC2 (25.0 %)", "Scores of rows", "color"} <= set(texts(svg))
+    assert {"PC1 (50.00%)", "PC2 (25.00%)", "Scores of rows", "color"} <= set(texts(svg))
 
 
 def test_numbers_have_a_bar_of_colours_and_holes_are_grey():
@@ -278,7 +278,7 @@ def test_both_sides_have_one_scale_unless_that_would_be_a_line():
 def test_one_component_is_a_histogram(rows):
     made = collect_rows(rng.normal(size=(rows, 1)), np.arange(rows) % 2.0, words="ab", axes=1)
     svg = picture("scores", view_of(made, axes=(2,)))
-    assert {"PC2 (50.0 %)", "rows", f"a  ({-(-rows // 2)})"} <= set(texts(svg))
+    assert {"PC2 (50.00%)", "rows", f"a  ({-(-rows // 2)})"} <= set(texts(svg))
     axes = histogram(view_of(made, axes=(2,)), made, PictureOptions()).axes[0]
     assert axes.get_ylim()[1] > max(bar.get_y() + bar.get_height() for bar in axes.patches), "no bar touches the top"
 
@@ -378,8 +378,8 @@ def test_many_rows_are_coloured_by_the_mean_of_a_cell_and_that_is_said(few_marks
             figure = PLOTS.load("scores")().draw(plot_data, PictureOptions())
             figure.draw_without_rendering()
             histogram[rows] = figure.axes[1]
-    assert histogram[90].get_ylabel() == "color\nends: 1 % and 99 % of rows"
-    assert histogram[3000].get_ylabel() == "mean of color in a cell\nends: 1 % and 99 % of rows"
+    assert histogram[90].get_ylabel() == "color\nends: 1% and 99% of rows"
+    assert histogram[3000].get_ylabel() == "mean of color in a cell\nends: 1% and 99% of rows"
     for bar in histogram.values():
         assert bar._colorbar.extend == "both", "its ends say that values lie beyond"
         assert bar._colorbar.vmax < numbers.max()

@@ -161,7 +161,7 @@ def test_every_route_gives_the_same_page(tmp_path: Path) -> None:
     expected = pcatool.transform(model, frame.drop(columns="kind").to_numpy())[smallest - 1]
     assert np.allclose(np.array(scores["scores"]).T, expected, rtol=1e-5, atol=1e-9)
     assert scores["kept"] == [["kind", frame["kind"].iloc[smallest - 1].tolist()]]
-    assert "5000 of 12 000 rows" in pages[0]
+    assert "5,000 of 12,000 rows" in pages[0]
 
 
 def test_the_rows_taken_are_spread_evenly() -> None:
@@ -218,7 +218,9 @@ def test_it_stays_small() -> None:
     values = np.sort(rng.random(4000))[::-1]
     names = tuple(f"f{i:04}" for i in range(4000))
     many = Model(np.zeros(4000), np.ones(4000), np.eye(4000, 2), values, float(values.sum()), 5000, names)
-    assert len(pcatool.report(many).encode()) < 500_000
+    page = pcatool.report(many)
+    assert len(page.encode()) < 500_000
+    assert "<dt>rank</dt><dd>unknown</dd>" in page
 
 
 @pytest.mark.parametrize(
@@ -272,7 +274,7 @@ def test_what_to_be_careful_with() -> None:
 
 def test_the_sentence_and_the_verdict(digits: Model) -> None:
     words = read(digits).words
-    assert "29 components keep 95.4797 % of the variance in 1797 rows of 64 columns." in words
+    assert "29 components keep 95.48% of the variance in 1,797 rows of 64 columns." in words
     assert "All 29 eigenvalues are vouched for, to at least 12 digits." in words
     assert "This page has no rows" in words
 
@@ -297,8 +299,8 @@ def test_rows_with_missing_cells_are_counted_in_all_rows_not_in_the_sample() -> 
     count = int(np.isnan(X).any(axis=1).sum())
     model = pcatool.fit(frame.dropna(), components=2)
     words = read(model, frame, missing="keep").words
-    assert f"5000 of 12 000 rows, evenly spaced. Of all 12 000 rows {count} have missing cells, and" in words
-    assert f"Of all 12 000 rows {count} have missing cells. " in read(model, frame, missing="project").words
+    assert f"5,000 of 12,000 rows, evenly spaced. Of all 12,000 rows {count:,} have missing cells, and" in words
+    assert f"Of all 12,000 rows {count:,} have missing cells. " in read(model, frame, missing="project").words
 
 
 def test_classes_have_the_colours_of_plots(tmp_path: Path) -> None:
