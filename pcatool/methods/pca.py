@@ -318,7 +318,7 @@ class PCA:
         self._compare_scales(problem, solution)
 
     def _compare_scales(self, problem: Problem, solution: Solution) -> None:
-        """Note columns of very different variance, if the fit does not standardize."""
+        """Note columns of very different variance, if the fit does not standardise them."""
         varies = np.ones(problem.d, dtype=np.bool_)
         varies[list(solution.constant)] = False
         varying = np.flatnonzero(varies)

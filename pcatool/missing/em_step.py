@@ -94,7 +94,7 @@ def ddof_factor(census: Census, problem: Problem) -> float:
 
 
 def rounding_of(census: Census, problem: Problem) -> tuple[float, float]:
-    """Return the relative rounding of the rows' divisor, and the largest of the columns (0 if not standardized)."""
+    """Return the relative rounding of the rows' divisor, and the largest of the columns (0 if not standardised)."""
     if problem.weights is None or problem.ddof == 0:
         return 0.0, 0.0
     of_rows = _rounding(census.weight, census.rows) / (ddof_factor(census, problem) * census.weight)

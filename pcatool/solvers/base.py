@@ -164,7 +164,7 @@ class Solver(Protocol):
 
 
 def scale_of(variances: Array, constant: NDArray[np.bool_], problem: Problem) -> Array:
-    """Return sigma (d,): standard deviations (1 for a constant column) if standardizing, else ones."""
+    """Return sigma (d,): standard deviations (1 for a constant column) if standardising, else ones."""
     if not problem.standardize:
         return np.ones(problem.d)
     return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variances)))
