@@ -48,7 +48,7 @@ def _orthonormal(A: Array) -> Array:
     return np.asarray(U[:, s > RANK_TOLERANCE])
 
 
-# Largest relative rounding error of an accurate eigenvalue: 8 digits. Models and reports call it "vouched for".
+# Largest relative rounding error of an accurate eigenvalue: 8 digits. Models call it "vouched".
 ACCURATE = 1e-8
 
 # Entries of the residual per step of `certify`.

@@ -162,7 +162,7 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
         not_vouched = [component_name(j) for j, is_vouched in enumerate(vouched, 1) if not is_vouched]
         if bounds:
             lines.append(
-                f"{counted(len(bounds), 'eigenvalue')} vouched for, with a relative error of at most {max(bounds):.1e}"
+                f"{counted(len(bounds), 'eigenvalue')} accurate to a relative error of at most {max(bounds):.1e}"
             )
         if not_vouched:
             more = " ..." if len(not_vouched) > 10 else ""

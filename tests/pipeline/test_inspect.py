@@ -94,7 +94,7 @@ def test_digits_follow_the_bounds() -> None:
     doubtful = pcatool.inspect(model.with_meta(certificate=certificate))
     assert [row["digits"] for row in doubtful["variance"]] == [15, 0, 0, 0]
     text = inspection_text(doubtful, everything=False, width=None)
-    assert "certificate: eigenvalues are vouched for: PC1 to 15 digits\n" in text
+    assert "certificate: eigenvalues are accurate: PC1 to 15 digits\n" in text
     assert "certificate: indistinguishable from rounding error: PC2-PC4\n" in text
 
 

@@ -55,7 +55,7 @@ def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
         if omitted
         else []
     )
-    titles = ("component", "eigenvalue", "largest relative error", "digits", "vouched for")
+    titles = ("component", "eigenvalue", "largest relative error", "digits", "accurate")
     caption = "Accuracy of each eigenvalue; the error is relative to the eigenvalue"
     return join(table(caption, titles, cells), *note)
 

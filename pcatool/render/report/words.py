@@ -52,11 +52,11 @@ def verdict(facts: Mapping[str, Any]) -> str:
     least_digits = min(row["digits"] for row in vouched)
     if len(vouched) == len(rows):
         which = "The eigenvalue is" if len(rows) == 1 else f"All {grouped(len(rows))} eigenvalues are"
-        return f"{which} vouched for, to at least {counted(least_digits, 'digit')}."
+        return f"{which} accurate to at least {counted(least_digits, 'digit')}."
     are = "is" if len(vouched) == 1 else "are"
     which = f"{grouped(len(vouched))} of {grouped(len(rows))} eigenvalues {are}"
     return (
-        f"{which} vouched for, to at least {counted(least_digits, 'digit')}; "
+        f"{which} accurate to at least {counted(least_digits, 'digit')}; "
         "the others are indistinguishable from rounding error, or beyond the rank."
     )
 

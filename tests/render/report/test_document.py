@@ -275,7 +275,7 @@ def test_what_to_be_careful_with() -> None:
 def test_the_sentence_and_the_verdict(digits: Model) -> None:
     words = read(digits).words
     assert "29 components keep 95.48% of the variance in 1,797 rows of 64 columns." in words
-    assert "All 29 eigenvalues are vouched for, to at least 12 digits." in words
+    assert "All 29 eigenvalues are accurate to at least 12 digits." in words
     assert "This page has no rows" in words
 
 

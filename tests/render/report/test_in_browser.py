@@ -555,7 +555,7 @@ def it_is_read_without_scripts(page: Browser, place: Path) -> None:
         "29 components keep 95.48%",
         "JavaScript is off",
         "with the largest loadings on PC1",
-        "vouched for",
+        "accurate to at least",
     ):
         assert wanted in text
     page("Emulation.setScriptExecutionDisabled", value=False)
