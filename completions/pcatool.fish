@@ -16,15 +16,15 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--plan'\t'Fit nothing; print which solver a fit would use and why, how often it would read the data, and its memory' \
+                '--plan'\t'Do not fit; print which solver a fit would use and why, how often it would read the data, and how much memory it would need' \
                 '--scores=@any'\t'Also write the scores of the fitted rows to this file, as transform does; - is standard output' \
                 '*--keep='\t'With --scores: pass through these input columns, before the scores; terms as in -c; repeatable' \
                 '--keep-all'\t'With --scores: pass through all input columns' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave out these columns; terms as in -c; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--header|--no-header'\t'--header: the first line holds names' \
                 '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -34,37 +34,37 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '--triples='\t'Read an input that has one line for each cell' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
-                '--label-kernel=delta linear rbf'\t'Similarity of two labels: delta, 1 if they are equal and else 0; linear, their product; rbf, exp(-gamma |y - y\'|^2)' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel by M rows drawn at random (Nystroem), where an n x n matrix is too large' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
-                '--center-rows'\t'First subtract from each row its own mean (for images)' \
-                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R' \
-                '--method=pca kernel supervised'\t'Method to fit' \
+                '--center-rows'\t'Before everything else, subtract from each row its own mean (for images)' \
+                '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
+                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
-                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
-                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
-                '--missing=error drop mean em'\t'Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column means; em fits the observed cells (probabilistic PCA by EM)' \
+                '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
+                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
+                '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
-                '--weights-kind=frequency reliability'\t'Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need them' \
+                '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
+                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
-                '--memory='\t'Refuse a fit that needs more memory than this, such as 2GB' \
-                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model, so that nightly fits can be compared' \
+                '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
+                '--align-to=@model'\t'Older model, such as that of the night before' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
-                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -74,7 +74,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--header|--no-header'\t'--header: the first line holds names' \
                 '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -84,10 +84,10 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '--triples='\t'Read an input that has one line for each cell' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
-                '--missing=error mean project em keep'\t'Rows with missing cells: error refuses them; mean replaces the cells by the column means; project takes least-squares scores of the observed cells; em takes expected scores given the observed cells; keep leaves the results empty' \
+                '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
                 '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
                 '--keep-all'\t'Pass through all input columns' \
                 '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
@@ -99,9 +99,9 @@ function __pcatool_of --no-scope-shadowing
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--resume'\t'With -o DIR/: skip inputs whose output exists and is not older than the input and the model' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
-                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -114,7 +114,7 @@ function __pcatool_of --no-scope-shadowing
                 '--fill'\t'Return the original rows with only their missing cells replaced' \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--header|--no-header'\t'--header: the first line holds names' \
                 '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -124,10 +124,10 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '--triples='\t'Read an input that has one line for each cell' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
-                '--missing=error mean project em keep'\t'Rows with missing cells: error refuses them; mean replaces the cells by the column means; project takes least-squares scores of the observed cells; em takes expected scores given the observed cells; keep leaves the results empty' \
+                '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
                 '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
                 '--keep-all'\t'Pass through all input columns' \
                 '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
@@ -139,9 +139,9 @@ function __pcatool_of --no-scope-shadowing
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--resume'\t'With -o DIR/: skip inputs whose output exists and is not older than the input and the model' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
-                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -152,10 +152,10 @@ function __pcatool_of --no-scope-shadowing
                 '--format=table csv json markdown'\t'Format of the report' \
                 '--threshold='\t'Print only the number of components that keep this share of the variance' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave out these columns; terms as in -c; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--header|--no-header'\t'--header: the first line holds names' \
                 '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -165,37 +165,37 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '--triples='\t'Read an input that has one line for each cell' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
-                '--label-kernel=delta linear rbf'\t'Similarity of two labels: delta, 1 if they are equal and else 0; linear, their product; rbf, exp(-gamma |y - y\'|^2)' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel by M rows drawn at random (Nystroem), where an n x n matrix is too large' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
-                '--center-rows'\t'First subtract from each row its own mean (for images)' \
-                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R' \
-                '--method=pca kernel supervised'\t'Method to fit' \
+                '--center-rows'\t'Before everything else, subtract from each row its own mean (for images)' \
+                '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
+                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
-                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
-                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
-                '--missing=error drop mean em'\t'Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column means; em fits the observed cells (probabilistic PCA by EM)' \
+                '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
+                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
+                '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
-                '--weights-kind=frequency reliability'\t'Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need them' \
+                '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
+                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
-                '--memory='\t'Refuse a fit that needs more memory than this, such as 2GB' \
-                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model, so that nightly fits can be compared' \
+                '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
+                '--align-to=@model'\t'Older model, such as that of the night before' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
-                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -213,10 +213,10 @@ function __pcatool_of --no-scope-shadowing
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave out these columns; terms as in -c; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--header|--no-header'\t'--header: the first line holds names' \
                 '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -226,37 +226,37 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '--triples='\t'Read an input that has one line for each cell' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
-                '--label-kernel=delta linear rbf'\t'Similarity of two labels: delta, 1 if they are equal and else 0; linear, their product; rbf, exp(-gamma |y - y\'|^2)' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel by M rows drawn at random (Nystroem), where an n x n matrix is too large' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
-                '--center-rows'\t'First subtract from each row its own mean (for images)' \
-                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R' \
-                '--method=pca kernel supervised'\t'Method to fit' \
+                '--center-rows'\t'Before everything else, subtract from each row its own mean (for images)' \
+                '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
+                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
-                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
-                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
-                '--missing=error drop mean em'\t'Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column means; em fits the observed cells (probabilistic PCA by EM)' \
+                '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
+                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
+                '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
-                '--weights-kind=frequency reliability'\t'Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need them' \
+                '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
+                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
-                '--memory='\t'Refuse a fit that needs more memory than this, such as 2GB' \
-                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model, so that nightly fits can be compared' \
+                '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
+                '--align-to=@model'\t'Older model, such as that of the night before' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
-                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -266,17 +266,17 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the numbers, or with --image for the picture: .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--values=+loadings correlations contributions cos2'\t'Values to show for each column: loadings; correlations with the scores; contributions, in per cent of the component; cos2, the share of the column\'s variance' \
+                '--values=+loadings correlations contributions cos2'\t'Values to show for each column, separated by commas. loadings: its weights in the components; correlations: with the scores; contributions: in per cent of the component; cos2: share of the column\'s variance' \
                 '--first='\t'Show only the first K components' \
                 '--image='\t'With -o: draw the mean and the components as images' \
                 '--format=table csv json markdown'\t'Format of the numbers' \
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave out these columns; terms as in -c; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--header|--no-header'\t'--header: the first line holds names' \
                 '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -286,37 +286,37 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '--triples='\t'Read an input that has one line for each cell' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
-                '--label-kernel=delta linear rbf'\t'Similarity of two labels: delta, 1 if they are equal and else 0; linear, their product; rbf, exp(-gamma |y - y\'|^2)' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel by M rows drawn at random (Nystroem), where an n x n matrix is too large' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
-                '--center-rows'\t'First subtract from each row its own mean (for images)' \
-                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R' \
-                '--method=pca kernel supervised'\t'Method to fit' \
+                '--center-rows'\t'Before everything else, subtract from each row its own mean (for images)' \
+                '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
+                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
-                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
-                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
-                '--missing=error drop mean em'\t'Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column means; em fits the observed cells (probabilistic PCA by EM)' \
+                '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
+                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
+                '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
-                '--weights-kind=frequency reliability'\t'Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need them' \
+                '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
+                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
-                '--memory='\t'Refuse a fit that needs more memory than this, such as 2GB' \
-                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model, so that nightly fits can be compared' \
+                '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
+                '--align-to=@model'\t'Older model, such as that of the night before' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
-                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -329,15 +329,15 @@ function __pcatool_of --no-scope-shadowing
                 '--format=picture table csv json markdown'\t'Draw the picture, or write its numbers as a table; scores as csv only' \
                 '--axes='\t'Components to draw: one or two for scores and biplot, any number for loadings' \
                 '--color='\t'Colour the rows by this column: classes get marks of their own, numbers get shades' \
-                '--scaling=rows columns'\t'Scaling of a biplot: rows keeps the distances of rows as in the scores; columns makes angles of arrows show correlations of columns' \
+                '--scaling=rows columns'\t'Scaling of a biplot. rows: distances between rows are those of their scores; columns: angles between arrows show correlations of columns' \
                 '--from=scores rows'\t'Content of the input' \
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave out these columns; terms as in -c; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--header|--no-header'\t'--header: the first line holds names' \
                 '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -347,37 +347,37 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '--triples='\t'Read an input that has one line for each cell' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
-                '--label-kernel=delta linear rbf'\t'Similarity of two labels: delta, 1 if they are equal and else 0; linear, their product; rbf, exp(-gamma |y - y\'|^2)' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel by M rows drawn at random (Nystroem), where an n x n matrix is too large' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
-                '--center-rows'\t'First subtract from each row its own mean (for images)' \
-                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R' \
-                '--method=pca kernel supervised'\t'Method to fit' \
+                '--center-rows'\t'Before everything else, subtract from each row its own mean (for images)' \
+                '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
+                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
-                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
-                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
-                '--missing=error drop mean em'\t'Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column means; em fits the observed cells (probabilistic PCA by EM)' \
+                '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
+                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
+                '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
-                '--weights-kind=frequency reliability'\t'Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need them' \
+                '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
+                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
-                '--memory='\t'Refuse a fit that needs more memory than this, such as 2GB' \
-                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model, so that nightly fits can be compared' \
+                '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
+                '--align-to=@model'\t'Older model, such as that of the night before' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
-                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -393,7 +393,7 @@ function __pcatool_of --no-scope-shadowing
                 '--first='\t'Show only the first K components: loadings, scores and images' \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--header|--no-header'\t'--header: the first line holds names' \
                 '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -403,16 +403,16 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--triples='\t'The input has one line for each cell: columns of the user, the item and the value, as in --triples user,item,rating' \
-                '--absent=missing zero'\t'With --triples: cells without a line are missing, or zero (for counts, such as words of documents)' \
+                '--triples='\t'Read an input that has one line for each cell' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
-                '--missing=error mean project em keep'\t'Rows with missing cells: error refuses them; mean replaces the cells by the column means; project takes least-squares scores of the observed cells; em takes expected scores given the observed cells; keep leaves the results empty' \
+                '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
                 '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
                 '--keep-all'\t'Pass through all input columns' \
                 '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -420,7 +420,7 @@ function __pcatool_of --no-scope-shadowing
             set arguments '@model' '*@data'
         case inspect
             set options \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -428,8 +428,8 @@ function __pcatool_of --no-scope-shadowing
             set arguments '@model'
         case diff
             set options \
-                '--format=text csv json markdown'\t'Text to read, or a table with one row for each comparison: what, name, a, b, change' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '--format=text csv json markdown'\t'Format of the report. text: sentences and tables to read; csv, json, markdown: one table with a row for each comparison: what, name, a, b, change' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -441,7 +441,7 @@ function __pcatool_of --no-scope-shadowing
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--header|--no-header'\t'--header: the first line holds names' \
                 '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -451,12 +451,12 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model' \
-                '--missing=error drop'\t'Rows with missing cells: error refuses them; drop drops them' \
+                '--align-to=@model'\t'Older model' \
+                '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
-                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -466,8 +466,8 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '--align-to=@model'\t'Older model' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -479,7 +479,7 @@ function __pcatool_of --no-scope-shadowing
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...' \
+                '--header|--no-header'\t'--header: the first line holds names' \
                 '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -489,12 +489,12 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model' \
-                '--missing=error drop'\t'Rows with missing cells: error refuses them; drop drops them' \
+                '--align-to=@model'\t'Older model' \
+                '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
-                '--engine=threads dask spark'\t'Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row groups of a file' \
-                '--scheduler='\t'Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as spark://host:7077 or local[4]' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
@@ -504,16 +504,16 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--align-to=@model'\t'Align signs of the components, and the order of nearly equal ones, with this older model' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance, all, or a rule, as in fit' \
+                '--align-to=@model'\t'Older model' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance, all, or a rule; as in fit' \
                 '-s|--standardize|--no-standardize'\t'Divide each column by its standard deviation, or not' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
-                '--ddof=0 1'\t'Divisor of variances: 0 for n, or 1 for n - 1' \
-                '--whiten=none pca zca'\t'Scale the scores to variance 1: pca; zca also rotates them back to the original columns' \
-                '--epsilon='\t'Whitening divides by the square root of eigenvalue + E; E may be 0' \
+                '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1' \
+                '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
+                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
                 '*-c|--columns='\t'Keep only these columns of the model: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
                 '*-x|--exclude='\t'Drop these columns; terms as in -c; repeatable' \
-                '-q|--quiet'\t'Print no notes and no warnings; errors are still printed' \
+                '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \

@@ -57,11 +57,11 @@ class ApplyOptions(TriplesOptions):
         "--missing",
         group="model",
         metavar="HOW",
-        help="Rows with missing cells: error refuses them; mean replaces the cells by the column means; project takes "
-        "least-squares scores of the observed cells; em takes expected scores given the observed cells; keep leaves "
-        "the results empty.",
+        help="Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column "
+        "means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; "
+        "keep: leave the results of these rows empty.",
         choices=lambda: APPLY_MISSING_POLICIES,
-        shown_default="as fitted: em as project (reconstruct: em), drop as keep",
+        shown_default="as in the fit; keep if the fit dropped rows, project if it used em (reconstruct: em)",
     )
     keep: tuple[str, ...] = option(
         (),
@@ -105,8 +105,8 @@ class OutputOptions:
         "--output",
         group="output",
         metavar="FILE|DIR/",
-        help="Output file, replaced in one step; - is standard output. A folder, or a name that ends with /, gets one "
-        "output for each input, under the same name. With --engine dask or spark it gets parts in row order, "
+        help="Output file, replaced in one step; - is standard output. In a folder, or under a name that ends with /, "
+        "each input gets an output of the same name. With --engine dask or spark the folder gets parts in row order, "
         "and _SUCCESS when all parts are complete.",
         completion=ANY_FILE,
     )
@@ -155,7 +155,7 @@ class AlignOptions:
         FitOptions,
         "align_to",
         None,
-        help="Align signs of the components, and the order of nearly equal ones, with this older model.",
+        help="Older model. The new model takes over its signs, and its order of nearly equal components.",
     )
 
 
@@ -167,7 +167,8 @@ class UpdateOptions(AlignOptions):
         None,
         "--missing",
         group="input",
-        help="Rows with missing cells: error refuses them; drop drops them.",
+        help="Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a "
+        "warning.",
         choices=lambda: ("error", "drop"),
         shown_default=SHOWN_AS_FITTED,
     )
@@ -184,7 +185,7 @@ class RefitOptions(AlignOptions):
         FitOptions,
         "components",
         None,
-        help="Number of components: a whole number, a share of the variance, all, or a rule, as in fit.",
+        help="Number of components: a whole number, a share of the variance, all, or a rule; as in fit.",
         shown_default=SHOWN_AS_FITTED,
     )
     standardize: bool | None = option_like(
@@ -197,7 +198,7 @@ class RefitOptions(AlignOptions):
     )
     center: bool | None = option_like(FitOptions, "center", None, shown_default=SHOWN_AS_FITTED)
     ddof: int | None = option_like(
-        FitOptions, "ddof", None, help="Divisor of variances: 0 for n, or 1 for n - 1.", shown_default=SHOWN_AS_FITTED
+        FitOptions, "ddof", None, help="Divisor of variances. 0: n; 1: n - 1.", shown_default=SHOWN_AS_FITTED
     )
     whiten: str | None = option_like(FitOptions, "whiten", None, shown_default=SHOWN_AS_FITTED)
     epsilon: float | None = option_like(FitOptions, "epsilon", None, shown_default=SHOWN_AS_FITTED)

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pcatool.errors import UsageError, nearest, show
+from pcatool.errors import UsageError, grouped, nearest, show
 from pcatool.options.fields import (
     ANY_FILE,
     MODEL,
@@ -218,10 +218,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--components",
         group="model",
         metavar="K",
-        help="Number of components: a whole number, a share of the variance (the smallest k that keeps it), all, or a "
-        "rule: "
-        + ", ".join(name for name in RULES if name != "all")
-        + ". For a report of a model: its first K components.",
+        help="Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest "
+        "components that keep it; all; or a rule: " + ", ".join(name for name in RULES if name != "all") + ".",
         completion=word_of(*RULES),
         kept=Setting(
             is_components,
@@ -248,7 +246,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         False,
         "--center-rows",
         group="model",
-        help="First subtract from each row its own mean (for images).",
+        help="Before everything else, subtract from each row its own mean (for images).",
         kept=Setting(),
     )
     ddof: int = option(
@@ -256,7 +254,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--ddof",
         group="model",
         metavar="0|1",
-        help="Divisor of variances: 0 for n, or 1 for n - 1, as in scikit-learn and R.",
+        help="Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R.",
         completion=word_of("0", "1"),
         kept=Setting(lambda value: is_count(value) and value < 2, "neither 0 nor 1", always=True),
     )
@@ -264,7 +262,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "pca",
         "--method",
         group="model",
-        help="Method to fit.",
+        help="Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels.",
         choices=choices_from(METHODS),
         kept=Setting(always=True),
     )
@@ -279,7 +277,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "none",
         "--whiten",
         group="model",
-        help="Scale the scores to variance 1: pca; zca also rotates them back to the original columns.",
+        help="Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns.",
         choices=lambda: WHITENINGS,
         kept=Setting(),
     )
@@ -288,7 +286,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--epsilon",
         group="model",
         metavar="E",
-        help="Whitening divides by the square root of eigenvalue + E; E may be 0.",
+        help="With --whiten: divide by the square root of eigenvalue + E; E may be 0.",
         shown_default="1e-5 of the mean eigenvalue",
         kept=Setting(
             lambda value: is_number(value) and value >= 0, "not a number of 0 or more", needs="whiten", decided=True
@@ -298,8 +296,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "error",
         "--missing",
         group="model",
-        help="Rows with missing cells: error refuses them; drop drops them; mean replaces the cells by the column "
-        "means; em fits the observed cells (probabilistic PCA by EM).",
+        help="Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a "
+        "warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA).",
         choices=lambda: MISSING_POLICIES,
         kept=Setting(always=True),
     )
@@ -315,8 +313,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "frequency",
         "--weights-kind",
         group="model",
-        help="Meaning of a weight: frequency, how often the row occurs; reliability, how precise the row is. With "
-        "--ddof 1 the divisor is sum w - 1, or sum w - sum w^2 / sum w.",
+        help="Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is. With "
+        "--ddof 1 the divisor is sum w - 1 for frequency, and sum w - sum w^2 / sum w for reliability.",
         choices=lambda: WEIGHTS_KINDS,
         kept=Setting(methods=("pca",), needs="weights"),
     )
@@ -324,9 +322,9 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         None,
         "--updatable/--no-updatable",
         group="output",
-        help="Keep the sums over rows, d x d numbers, in the model, or not. update, merge, subtract and refit need "
-        "them.",
-        shown_default=f"kept up to {MAX_UPDATABLE_COLUMNS} columns",
+        help="Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need "
+        "these sums.",
+        shown_default=f"kept up to {grouped(MAX_UPDATABLE_COLUMNS)} columns",
     )
     seed: int = option(
         0,
@@ -341,8 +339,9 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--memory",
         group="model",
         metavar="SIZE",
-        help="Refuse a fit that needs more memory than this, such as 2GB. The limit never changes the result.",
-        shown_default="half of what is free",
+        help="Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins. The "
+        "limit does not change the result.",
+        shown_default="half of the free memory",
     )
 
     align_to: Any = option(  # noqa: RUF009  (a path, or from Python a model)
@@ -350,8 +349,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--align-to",
         group="model",
         metavar="OLD",
-        help="Align signs of the components, and the order of nearly equal ones, with this older model, so that "
-        "nightly fits can be compared.",
+        help="Older model, such as that of the night before. The new model takes over its signs, and its order of "
+        "nearly equal components, so that the two can be compared.",
         completion=MODEL,
         takes="Model | str | PathLike[str] | None",
     )

@@ -47,8 +47,8 @@ class TableOptions:
         None,
         "--header/--no-header",
         group="input",
-        help="The first line holds names (--header), or data (--no-header); the columns are then c1, c2, ...",
-        shown_default="names; refused if they look like data",
+        help="--header: the first line holds names. --no-header: it holds data, and the columns are called c1, c2, ...",
+        shown_default="--header; names that look like data are refused",
     )
     row_names: bool = option(
         False,
@@ -177,7 +177,7 @@ class SelectOptions:
         "--exclude",
         group="input",
         metavar="COLS",
-        help="Leave out these columns; terms as in -c; repeatable.",
+        help="Leave out these columns, such as ids; terms as in -c; repeatable.",
     )
 
 
@@ -194,15 +194,16 @@ class TriplesOptions:
         "--triples",
         group="input",
         metavar="COLS",
-        help="The input has one line for each cell: columns of the user, the item and the value, as in --triples "
-        "user,item,rating. The fit has a row for each user and a column for each item.",
+        help="Read an input that has one line for each cell. COLS are the columns of the user, the item and the value, "
+        "as in --triples user,item,rating. The fit has a row for each user and a column for each item.",
         takes="str | Sequence[str] | None",
     )
     absent: str | None = option(
         None,
         "--absent",
         group="input",
-        help="With --triples: cells without a line are missing, or zero (for counts, such as words of documents).",
+        help="With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of "
+        "documents.",
         choices=lambda: ABSENT_VALUES,
         shown_default="missing, or as the model was fitted",
         kept=Setting(methods=("pca",), decided=True),

@@ -87,8 +87,8 @@ class EngineOptions(ThreadOptions):
         "threads",
         "--engine",
         group="general",
-        help="Where the work runs: threads of this machine, or a cluster, with one task for each file or for some row "
-        "groups of a file.",
+        help="Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or "
+        "for some row groups of a file.",
         choices=choices_from(ENGINES),
     )
     scheduler: str | None = option(
@@ -96,7 +96,7 @@ class EngineOptions(ThreadOptions):
         "--scheduler",
         group="general",
         metavar="ADDRESS",
-        help="Address of the cluster: for dask the scheduler, such as tcp://host:8786; for spark the master, such as "
+        help="Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as "
         "spark://host:7077 or local[4].",
         shown_default="dask: workers on this machine; spark: from its environment",
     )
@@ -118,7 +118,7 @@ class GeneralOptions:
     """Options of the messages of a run."""
 
     quiet: bool = option(
-        False, "-q", "--quiet", group="general", help="Print no notes and no warnings; errors are still printed."
+        False, "-q", "--quiet", group="general", help="Hide notes and warnings; errors are still printed."
     )
     verbose: bool = option(
         False,

@@ -67,8 +67,9 @@ class ComponentsOptions:
         "--values",
         group="output",
         metavar="NAMES",
-        help="Values to show for each column: loadings; correlations with the scores; contributions, in per cent of "
-        "the component; cos2, the share of the column's variance. Separate several by commas.",
+        help="Values to show for each column, separated by commas. loadings: its weights in the components; "
+        "correlations: with the scores; contributions: in per cent of the component; cos2: share of the column's "
+        "variance.",
         completion=some_of(*VALUES),
     )
     first: int | None = option(
@@ -215,8 +216,8 @@ class PlotOptions:
         None,
         "--scaling",
         group="output",
-        help="Scaling of a biplot: rows keeps the distances of rows as in the scores; columns makes angles of arrows "
-        "show correlations of columns.",
+        help="Scaling of a biplot. rows: distances between rows are those of their scores; columns: angles between "
+        "arrows show correlations of columns.",
         choices=lambda: SCALINGS,
         shown_default="rows",
     )
@@ -299,7 +300,8 @@ class DiffOptions:
         "text",
         "--format",
         group="output",
-        help="Text to read, or a table with one row for each comparison: what, name, a, b, change.",
+        help="Format of the report. text: sentences and tables to read; csv, json, markdown: one table with a row for "
+        "each comparison: what, name, a, b, change.",
         choices=lambda: DIFF_FORMS,
     )
 

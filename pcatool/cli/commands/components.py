@@ -60,7 +60,8 @@ def run(
 ) -> int:  # fmt: skip
     """Print or draw the loadings of the components.
 
-    The output has one row for each column of the data, and one column for each component.
+    The output has one row for each column of the data, and one column for each component. For a model,
+    -k K shows only its first K components.
 
     Examples:
       pcatool components houses.npz

@@ -33,8 +33,8 @@ def run(
     plan: Annotated[
         bool,
         typer.Option(
-            "--plan", help="Fit nothing; print which solver a fit would use and why, how often it would read the data, "
-            "and its memory. With --scores, also the memory of scoring.",
+            "--plan", help="Do not fit; print which solver a fit would use and why, how often it would read the data, "
+            "and how much memory it would need. With --scores, also the memory of scoring.",
             rich_help_panel="Output",
         ),
     ] = False,

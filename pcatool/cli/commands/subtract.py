@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pcatool.pipeline.combine import Combined
 
 NAME = "subtract"
-USAGE = "MODEL [OLD...] -o MODEL [OPTIONS]"
+USAGE = "MODEL [INPUT...] -o MODEL [OPTIONS]"
 
 
 def run(
@@ -28,7 +28,7 @@ def run(
 ) -> int:
     """Remove rows from a model, as for a sliding window.
 
-    OLD are tables with rows that were fitted, or models of such rows. The command refuses rows that cannot have been
+    INPUT are tables with rows that were fitted, or models of such rows. The command refuses rows that cannot have been
     among those of the model, and results with fewer than 8 accurate digits. -o may name MODEL.
 
     Examples:

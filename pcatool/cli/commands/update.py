@@ -7,7 +7,7 @@ from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import EngineOptions, GeneralOptions, TableOptions, UpdateOptions
 
 NAME = "update"
-USAGE = "MODEL [NEW...] -o MODEL [OPTIONS]"
+USAGE = "MODEL [INPUT...] -o MODEL [OPTIONS]"
 
 
 def run(
