@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from pcatool.arrays import SERIAL, Array, LocalEngine
 from pcatool.errors import UsageError, listed, show
 from pcatool.linalg.spectrum import Wish
-from pcatool.model.from_sklearn import SCIKIT_LEARN
-from pcatool.model.model import Model, component_name
+from pcatool.model.model import SCIKIT_LEARN, Model, component_name
 from pcatool.options import MAX_UPDATABLE_COLUMNS
 from pcatool.options.fitting import SumSettings, why_no_sums
 from pcatool.progress import Reporter

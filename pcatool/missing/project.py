@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
+from pcatool.errors import UsageError
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import row_means
 from pcatool.linalg.sparse import SparseRows
@@ -30,6 +31,8 @@ __all__ = [
     "coverage",
     "coverage_of_cells",
     "fill",
+    "policy_for_rows",
+    "policy_for_scores",
     "project_cells",
     "project_incomplete",
 ]
@@ -202,3 +205,50 @@ def _reconstruct(Z: Array, B: Array) -> Array:
     for at in range(0, len(Z), height):
         Y[at : at + height] = (Z[at : at + height, None, :] * B).sum(axis=2)
     return Y
+
+
+# Default policy for missing cells in new rows, by the policy of the fit; any other fit gives "error".
+DEFAULT_POLICY = {"drop": "keep", "mean": "mean", "em": "project"}
+
+# Policies that fill or project a row with missing cells. They need the components of linear PCA (--method pca).
+LINEAR_POLICIES = ("mean", "project", "em")
+
+
+def policy_for_rows(model: Model, given: str | None, *, fill: bool, reconstructing: bool) -> str:
+    """Return the policy for rows with missing cells, one of APPLY_MISSING.
+
+    `given` is the policy that the user asked for; None takes the default, which depends on the fit of the model.
+    `reconstructing`: the rows are reconstructed. `fill`: only their missing cells are replaced.
+
+    Raises `UsageError` for a policy that the model or `fill` does not allow.
+    """
+    fitted = model.meta.get("missing")
+    policy = given or ("em" if reconstructing and fitted == "em" else DEFAULT_POLICY.get(str(fitted), "error"))
+    if fill and given is None and policy not in LINEAR_POLICIES:
+        policy = "project"
+    if fill and policy not in LINEAR_POLICIES:
+        raise UsageError(f"--fill cannot be combined with --missing {policy}", "give --missing mean, project or em")
+    method = model.meta.get("method", "pca")
+    if policy in LINEAR_POLICIES and method != "pca":
+        what = "--fill" if fill and given is None else f"--missing {policy}"
+        raise UsageError(
+            f"{what} needs a model of --method pca, this is a {method} model",
+            f"give --missing keep{', without --fill' if fill else ''}: such rows stay empty",
+        )
+    if policy == "mean" and model.fill_values is None:
+        raise UsageError(
+            "--missing mean: the model was fitted without centring and holds no column means",
+            "give --missing project, or fit with --missing mean",
+        )
+    return policy
+
+
+def policy_for_scores(model: Model, given: str | None) -> str:
+    """Return the policy for rows of scores with missing cells, "error" or "keep".
+
+    `given` is the policy that the user asked for, or None. Raises `UsageError` for LINEAR_POLICIES: a missing
+    score cannot be estimated from the other scores of its row.
+    """
+    if given in LINEAR_POLICIES:
+        raise UsageError(f"--missing {given} applies to rows, but the input holds scores", "give --missing keep")
+    return given or ("keep" if model.meta.get("missing") in ("drop", "em") else "error")

@@ -9,13 +9,10 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import ModelError, UsageError, show
-from pcatool.model.model import FORMAT_VERSION, Model, component_name
+from pcatool.model.model import FORMAT_VERSION, SCIKIT_LEARN, Model, component_name
 from pcatool.model.to_sklearn import scikit_learn
 
 __all__ = ["from_sklearn"]
-
-# Name of the solver in a converted model.
-SCIKIT_LEARN = "scikit-learn"
 
 # Estimators that can be converted, for error messages.
 CONVERTIBLE = "a fitted PCA or IncrementalPCA, or a Pipeline of a StandardScaler and one of them"

@@ -20,7 +20,7 @@ from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import center_rows, row_means
 from pcatool.model.validate import OPTIONAL, check_model, check_orthonormal
 
-__all__ = ["FORMAT_VERSION", "Model", "VarianceTable", "component_name"]
+__all__ = ["FORMAT_VERSION", "SCIKIT_LEARN", "Model", "VarianceTable", "component_name"]
 
 if TYPE_CHECKING:
     from pcatool.linalg.row_sums import Statistic
@@ -86,6 +86,9 @@ def component_name(number: int) -> str:
 
 # Version 2 has whitening, row centring, kernel and supervised models, which a reader of version 1 would misread.
 FORMAT_VERSION = 2
+
+# Name of the solver of a model that was converted from scikit-learn.
+SCIKIT_LEARN = "scikit-learn"
 
 
 @dataclass(frozen=True, eq=False)

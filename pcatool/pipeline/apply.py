@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pcatool.errors import DataError, UsageError, show
-from pcatool.missing.project import IncompleteScorer
+from pcatool.missing.project import IncompleteScorer, policy_for_rows, policy_for_scores
 from pcatool.model.model import Model, component_name
 from pcatool.options import ApplyOptions, EngineOptions, TableOptions
-from pcatool.pipeline.abilities import policy_for_rows, policy_for_scores
 from pcatool.pipeline.results import Results, ResultsPlan, RowWork, Scorer, results_of
 from pcatool.progress import Reporter, doing
 from pcatool.readers.inputs import Inputs

@@ -12,11 +12,12 @@ from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError, listed
 from pcatool.linalg.certificate import principal_angles
 from pcatool.methods.align import best_matching, cosines
+from pcatool.methods.base import rule_with_rows, why_not_updatable
+from pcatool.missing.project import policy_for_rows
 from pcatool.model.description import name_of_total, settings_text
 from pcatool.model.model import Model
 from pcatool.model.npz import contents, dumps, load_model, read_model
 from pcatool.model.validate import NEAR_EQUAL
-from pcatool.pipeline.abilities import abilities, policy_for_rows
 from pcatool.readers.paths import STDIN
 from pcatool.registry import KERNELS, METHODS
 from pcatool.render.facts import model_facts
@@ -108,6 +109,89 @@ def _digits(error: float | None) -> int:
         return 0
     return MOST_DIGITS if error == 0 else min(math.floor(-math.log10(error)), MOST_DIGITS)
 
+
+# --- commands that a model supports ---
+
+# Remarks on `transform` for models that do not take a plain table of rows.
+PRECOMPUTED = "of tables of kernel values, with a column for each training row"
+# Commands that need the sums over rows, and not the rows.
+FROM_SUMS = ("update", "merge", "subtract", "refit")
+
+TRIPLES = "of --triples, or of a table with a column for each item"
+
+
+class Abilities(NamedTuple):
+    """Commands that a model supports, each with a remark (may be empty), and refused commands, each with the reason.
+
+    Made by `abilities`; `inspect` and the report page show it.
+    """
+
+    can: dict[str, str]
+    cannot: dict[str, str]
+
+
+def abilities(model: Model) -> Abilities:
+    """Return the commands that a model supports, and the reasons against the others."""
+    found = Abilities({"transform": _transform(model)}, {})
+    _add_reconstruct(model, found)
+    found.can.update({"explain-variance": "", "scree": ""})
+    _add_components(model, found)
+    _add_from_sums(model, found)
+    return found
+
+
+def _add_from_sums(model: Model, found: Abilities) -> None:
+    """Add update, merge, subtract and refit, which need only the sums over rows that a model keeps.
+
+    A rule for k that needs the rows leaves `refit` alone, with another -k.
+    """
+    against, rule = why_not_updatable(model), rule_with_rows(model.meta.get("components"))
+    if against is None and rule:
+        found.can["refit"] = "with another -k"
+        found.cannot.update(
+            dict.fromkeys(FROM_SUMS[:-1], f"-k {rule} needs the rows: run pcatool refit with another -k first")
+        )
+        return
+    (found.can if against is None else found.cannot).update(dict.fromkeys(FROM_SUMS, against or ""))
+
+
+def _transform(model: Model) -> str:
+    """Return the remark on `transform`: the kind of table that the model takes, empty for rows as usual."""
+    if _is_precomputed(model):
+        return PRECOMPUTED
+    return TRIPLES if "absent" in model.meta else ""
+
+
+def _is_precomputed(model: Model) -> bool:
+    kernel = model.meta.get("kernel", {})
+    return bool(kernel.get("name") == "precomputed")
+
+
+def _add_reconstruct(model: Model, found: Abilities) -> None:
+    """Add `reconstruct` with its remark, or the reason against it."""
+    if "kernel" not in model.meta:
+        found.can["reconstruct"] = "from scores, without the means of the rows" if model.rows_centered else ""
+        return
+    if _is_precomputed(model):
+        try:
+            model.with_preimage()
+        except UsageError as error:
+            found.cannot["reconstruct"] = error.message.partition(": ")[2]
+        return
+    found.can["reconstruct"] = "only approximately, with --preimage"
+
+
+def _add_components(model: Model, found: Abilities) -> None:
+    """Add `components` with its remark, or the reason against it."""
+    if "kernel" in model.meta:
+        found.cannot["components"] = "the components are directions in the kernel space, not combinations of columns"
+    elif model.meta.get("method") == "supervised":
+        found.can["components"] = "loadings and contributions"
+    else:
+        found.can["components"] = ""
+
+
+# --- two models ---
 
 IN_KERNEL = "the components of kernel models lie in different spaces"
 UNITS = "one model is standardised and the other is not, so their components have different units"

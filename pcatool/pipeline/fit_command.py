@@ -13,8 +13,7 @@ import numpy as np
 
 from pcatool.errors import UsageError
 from pcatool.methods.sums import options_of
-from pcatool.model.from_sklearn import SCIKIT_LEARN
-from pcatool.model.model import Model
+from pcatool.model.model import SCIKIT_LEARN, Model
 from pcatool.options import MAX_UPDATABLE_COLUMNS, FitOptions, parse_components
 
 __all__ = ["DATA", "TRIPLES", "as_shell_line", "fit_command"]

@@ -12,10 +12,10 @@ import numpy as np
 from pcatool.arrays import Array, Runner, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError, UsageError, grouped, listed, show
+from pcatool.missing.project import policy_for_rows
 from pcatool.model.description import settings_text, short_settings_text
 from pcatool.model.model import Model, component_name
 from pcatool.options import ApplyOptions, OutputOptions
-from pcatool.pipeline.abilities import policy_for_rows
 from pcatool.pipeline.apply import transform_opened
 from pcatool.pipeline.fit import Job
 from pcatool.pipeline.loadings import share_words

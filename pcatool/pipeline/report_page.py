@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.errors import DataError, PcatoolError, UsageError, printable, show
 from pcatool.methods.base import why_not_updatable
-from pcatool.model.from_sklearn import SCIKIT_LEARN
-from pcatool.model.model import Model
+from pcatool.model.model import SCIKIT_LEARN, Model
 from pcatool.options import NULLS, ApplyOptions, EngineOptions, PageOptions, TableOptions
 from pcatool.options.fields import given_flags
 from pcatool.options.showing import VALUES

@@ -21,7 +21,7 @@ from numpy.lib import format as npy
 
 from fuzz.calls import called, kept_to, reproducible, within, workplace
 from pcatool.errors import ModelError
-from pcatool.model.from_sklearn import SCIKIT_LEARN
+from pcatool.model.model import SCIKIT_LEARN
 from pcatool.model.npz import dumps, loads
 from pcatool.pipeline.fit_command import fit_command
 

@@ -10,8 +10,7 @@ import pytest
 
 import pcatool
 from pcatool.cli.app import run
-from pcatool.model.from_sklearn import SCIKIT_LEARN
-from pcatool.model.model import Model
+from pcatool.model.model import SCIKIT_LEARN, Model
 from pcatool.model.npz import dumps
 from pcatool.pipeline.fit_command import DATA, as_shell_line, fit_command
 

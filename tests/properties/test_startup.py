@@ -71,7 +71,7 @@ HEAVY = {"pandas", "scipy", "matplotlib", "rich.console", "pydantic", "numpy.ma"
 def test_a_fit_of_clean_numbers_loads_little(folder: Path) -> None:
     modules = by_program("fit", "sample_data/houses.csv", "-o", "m.npz", folder=folder)
     assert "numpy" in modules
-    assert modules.isdisjoint(HEAVY | {"pyarrow.compute"})
+    assert modules.isdisjoint(HEAVY | {"pyarrow.compute", "pcatool.kernels.base", "pcatool.model.from_sklearn"})
 
 
 def test_a_fit_imports_its_solver_alone(folder: Path) -> None:
@@ -96,6 +96,8 @@ def test_a_transform_of_clean_numbers_loads_little(more: str, houses: Path) -> N
         "transform", "houses.npz", "sample_data/houses.csv", "-o", "s.csv", *more.split(), folder=houses
     )
     assert modules.isdisjoint(HEAVY)
+    fits = ("pcatool.methods", "pcatool.rules", "pcatool.kernels")
+    assert [name for name in modules if name.startswith(fits)] == [], "a linear model is applied without what fits it"
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,7 @@ import pytest
 
 import pcatool
 from pcatool.api.arguments import Warnings
-from pcatool.model.from_sklearn import SCIKIT_LEARN
-from pcatool.model.model import Model
+from pcatool.model.model import SCIKIT_LEARN, Model
 from pcatool.options import EngineOptions, FitOptions, PlotOptions, SelectOptions, TableOptions
 from pcatool.options.showing import PageOptions
 from pcatool.pipeline.fit import Job
