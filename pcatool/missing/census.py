@@ -6,15 +6,17 @@ Also: group rows by their pattern of missing cells, and group columns that are l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Accumulator, Array, Block
 from pcatool.linalg.sparse import SparseRows
-from pcatool.solvers.base import Problem, check_columns
-from pcatool.solvers.rows import Rows
+
+if TYPE_CHECKING:
+    from pcatool.solvers.base import Problem
+    from pcatool.solvers.rows import Rows
 
 __all__ = [
     "Census",
@@ -214,7 +216,9 @@ def take_census(rows: Rows | SparseRows, problem: Problem) -> Census:
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # `units_of` refuses overflow with a message
         accumulator = CensusAccumulator(problem.columns)
-        return rows.reduce(accumulator) if isinstance(rows, Rows) else accumulator.finish(_census_of_cells(rows))
+        if isinstance(rows, SparseRows):
+            return accumulator.finish(_census_of_cells(rows))
+        return rows.reduce(accumulator)
 
 
 class CensusAccumulator(Accumulator[Block, Census]):
@@ -238,6 +242,8 @@ class CensusAccumulator(Accumulator[Block, Census]):
 
     def finish(self, part: Census) -> Census:
         """Return the census of all rows; raise `DataError` if a column has no observed cell."""
+        from pcatool.solvers.base import check_columns  # scores of rows group them here, and need no solver
+
         check_columns(part.weights, self.columns)
         return part
 

@@ -96,7 +96,7 @@ def test_a_transform_of_clean_numbers_loads_little(more: str, houses: Path) -> N
         "transform", "houses.npz", "sample_data/houses.csv", "-o", "s.csv", *more.split(), folder=houses
     )
     assert modules.isdisjoint(HEAVY)
-    fits = ("pcatool.methods", "pcatool.rules", "pcatool.kernels")
+    fits = ("pcatool.methods", "pcatool.rules", "pcatool.solvers", "pcatool.kernels")
     assert [name for name in modules if name.startswith(fits)] == [], "a linear model is applied without what fits it"
 
 
