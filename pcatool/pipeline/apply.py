@@ -120,7 +120,7 @@ def _with_settled_columns(inputs: Inputs, make: Callable[[Inputs], Results]) -> 
 
     Under --skip-bad, bad files at the front are found by reading them through, and left out.
     """
-    inputs.settle(lambda one: make(one).read_through())
+    inputs.settle(lambda one: make(one).rows_read())
     return make(inputs)
 
 

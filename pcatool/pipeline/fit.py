@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -125,7 +124,7 @@ def columns_of(job: Job, inputs: Inputs, run: Runner) -> ColumnChoice:
     They are the columns of the model `job.like` if there is one, else the selected ones.
     """
     o = job.options
-    inputs.settle(lambda one: deque(read_blocks(job, one, run), maxlen=0).clear())
+    inputs.settle(lambda one: read_blocks(job, one, run))
     if job.columns_of_model is None:
         return inputs.columns.choose(job.select, o.weights, o.label, o.label_kernel)
     meta = job.columns_of_model.meta

@@ -227,11 +227,10 @@ class Results:
                 self.row_counts.left_empty += scored.empty
                 yield result
 
-    def read_through(self) -> None:
-        """Read all rows without scoring them, to see that they can be read."""
+    def rows_read(self) -> Iterator[object]:
+        """Yield the rows as they are read, in batches that are not scored."""
         with Threads(self.engine.threads) as pool:
-            for _ in self.placed(pool.map):
-                pass
+            yield from self.placed(pool.map)
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -114,18 +114,19 @@ class Inputs:
             raise self.bad_files.none_left()
         self._files.position += 1
 
-    def settle(self, trial: Callable[[Inputs], None]) -> None:
+    def settle(self, trial: Callable[[Inputs], Iterable[object]]) -> None:
         """With --skip-bad, let the first file whose rows read without an error settle the schema; leave out the others.
 
-        `trial` reads one input, given by itself, as the run will read all of them. A pipe is accepted without a trial,
-        since it cannot be read again.
+        `trial` returns the rows of one input, given by itself, as the run will read all of them; they are read to their
+        end and dropped. A pipe is accepted without a trial, since it cannot be read again.
         """
         if not self.bad_files.allowed or self._settled:
             return
         doing("looking at the first file")
         while not self._settled and not self._files.is_stream(self._first_position):
             try:
-                trial(self.single_input(self._first_position))
+                for _ in trial(self.single_input(self._first_position)):
+                    pass
                 self._settled = True
             except PcatoolError as error:
                 self._skip_current(error)

@@ -61,7 +61,7 @@ def read_triples(
     `terms` names the columns of user, item and value. A line without a value is a missing cell and is dropped if
     `allow_missing` is set; otherwise it raises DataError. So does a missing user or item, or a cell given twice.
     """
-    inputs.settle(lambda one: _discard(read_triples(one, terms, RowCounts(), allow_missing=allow_missing, run=run)))
+    inputs.settle(lambda one: [read_triples(one, terms, RowCounts(), allow_missing=allow_missing, run=run)])
     chosen = inputs.columns.choose_triples(terms)
     (_, user_type), (_, item_type) = inputs.columns.passthrough_types(chosen.passthrough)
     users, items = NameCodes("user", inputs.nulls, user_type), NameCodes("item", inputs.nulls, item_type)
@@ -82,10 +82,6 @@ def read_triples(
     if not there.all():
         user, item, values = user[there], item[there], values[there]
     return Triples(users.names, items.names, user, item, values, users.values)
-
-
-def _discard(triples: Triples) -> None:
-    """Discard the result of a trial reading."""
 
 
 def _duplicate_cell(user: str, item: str, rows: tuple[int, int]) -> DataError:

@@ -238,7 +238,7 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
         reporter = Reporter()
         files, keep = [str(one), str(two), str(one), str(two)], ApplyOptions(keep_all=True)
         results = applying.transform(model, files, table, keep, EngineOptions(), reporter)
-        results.read_through()
+        assert list(results.rows_read())
         assert [name for name, _ in results.passthrough] == ["a", "b", "k"]
         assert reporter.warnings == [said]
     with pytest.warns(
