@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import pcatool
-from pcatool.api.messages import with_settings
+from pcatool.api.messages import COMMAND, COMMAND_LINE_ONLY, OPTION, with_settings
 
 SENTENCES = {
     "--missing drop leaves out rows": 'missing="drop" leaves out rows',
@@ -46,6 +50,26 @@ SENTENCES = {
 def test_options_become_settings(text: str) -> None:
     assert with_settings(text) == SENTENCES[text]
     assert with_settings(SENTENCES[text]) == SENTENCES[text]
+
+
+def texts_of_errors() -> Iterator[str]:
+    """Every text in the making of an error, a warning or a note, in the layers below the command line and the API."""
+    package = Path(pcatool.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        if path.relative_to(package).parts[0] in ("api", "cli"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and re.search(r"(Error|BadCell|warn|note)$", ast.unparse(node.func)):
+                inside = (text.value for text in ast.walk(node) if isinstance(text, ast.Constant))
+                yield from (text for text in inside if isinstance(text, str))
+
+
+def test_every_option_that_an_error_names_has_a_setting() -> None:
+    texts = [text for text in texts_of_errors() if re.search(OPTION, text)]
+    assert len(texts) > 100
+    kept = {*COMMAND_LINE_ONLY, "--debug"}  # of the command line alone
+    left = {text: set(re.findall(OPTION, re.sub(COMMAND, "", with_settings(text)))) - kept for text in texts}
+    assert {text: options for text, options in left.items() if options} == {}
 
 
 def test_the_remedy_of_an_error_can_be_typed() -> None:
