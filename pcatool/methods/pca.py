@@ -89,6 +89,17 @@ class Solved(NamedTuple):
     proved: bool = True  # whether the errors are bounds
     record: Mapping[str, Any] = {}  # further settings for the model
 
+    def meta(self, certificate: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a model keeps of the solution, beside its arrays and the settings of the fit."""
+        return {
+            "choice": self.choice.reason,
+            "rank": self.solution.rank,
+            "constant_columns": len(self.solution.constant),
+            "solver": self.name,
+            "reason": self.reason,
+            "certificate": certificate,
+        }
+
     @property
     def accurate(self) -> NDArray[np.bool_]:
         """Mask of the eigenvalues that are accurate, (m,)."""
@@ -296,12 +307,7 @@ class PCA:
         meta: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
             **kept,
-            "choice": solved.choice.reason,
-            "rank": solution.rank,
-            "constant_columns": len(solution.constant),
-            "solver": solved.name,
-            "reason": solved.reason,
-            "certificate": certificate,
+            **solved.meta(certificate),
             **solved.record,
         }
         return linear_model(solution, basis, problem.columns, meta)

@@ -159,12 +159,7 @@ class SupervisedPCA(PCA):
         )
         meta = {
             **known,
-            "choice": solved.choice.reason,
-            "rank": solution.rank,
-            "constant_columns": len(solution.constant),
-            "solver": solved.name,
-            "reason": solved.reason,
-            "certificate": certificate,
+            **solved.meta(certificate),
             "hsic": solution.total_variance / (solution.n - 1) ** 2,
         }
         return linear_model(solution, basis, problem.columns, meta)
