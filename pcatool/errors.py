@@ -30,6 +30,7 @@ __all__ = [
     "counted",
     "grouped",
     "is_out_of_memory",
+    "missing_package",
     "nearest",
     "percent",
     "printable",
@@ -354,6 +355,17 @@ class BlamelessError(FileError):
 
     `--skip-bad` does not leave out such a file.
     """
+
+
+def missing_package(error: ImportError, needs: str, extra: str) -> FileError:
+    """Return the error for a package that is not installed; `extra` of pcatool installs it.
+
+    `needs` begins the message, such as "--engine dask needs".
+    Raises `MemoryError` if the import failed for lack of memory.
+    """
+    check_memory(error)
+    package = str(error.name).partition(".")[0]
+    return FileError(f"{needs} the package {package}", f"install it: pip install 'pcatool[{extra}]'")
 
 
 class LostError(BlamelessError):

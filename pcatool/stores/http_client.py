@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from pcatool.errors import BlamelessError, FileError, LostError, check_memory, show
+from pcatool.errors import BlamelessError, FileError, LostError, check_memory, missing_package, show
 from pcatool.resources import cannot_spool
 from pcatool.stores.objects import changed_error
 from pcatool.stores.uri import shown
@@ -190,10 +190,6 @@ def _http_file_system() -> tuple[Any, Any]:
         from fsspec.asyn import sync
         from fsspec.implementations.http import HTTPFileSystem
     except ImportError as error:
-        check_memory(error)
-        package = str(error.name).partition(".")[0]
-        raise FileError(
-            f"http:// and https:// need the package {package}", "install it: pip install 'pcatool[http]'"
-        ) from None
+        raise missing_package(error, "http:// and https:// need", "http") from None
     limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
     return HTTPFileSystem(client_kwargs={"timeout": limits, "trust_env": True}), sync

@@ -23,7 +23,7 @@ from pcatool.arrays import Accumulator, nothing_to_fit
 from pcatool.engines.base import Done, Listing, unreported
 from pcatool.engines.dask.local import Local
 from pcatool.engines.dask.tasks import Tree, build_tree, version
-from pcatool.errors import FileError, LostError, UsageError, check_memory, show
+from pcatool.errors import FileError, LostError, UsageError, missing_package, show
 from pcatool.stores.interruptible_calls import interruptible, uninterrupted
 
 __all__ = ["Dask", "DaskRun"]
@@ -353,11 +353,7 @@ class Dask:
         try:
             import_module("distributed")
         except ImportError as error:
-            check_memory(error)
-            package = str(error.name).partition(".")[0]
-            raise FileError(
-                f"--engine dask needs the package {package}", "install it: pip install 'pcatool[dask]'"
-            ) from None
+            raise missing_package(error, "--engine dask needs", "dask") from None
         try:
             self._open.enter_context(silence_loggers())
             self._link = self._start_workers() if self._address is None else self._connect(self._address)

@@ -20,7 +20,7 @@ from time import sleep
 from typing import Any
 
 from pcatool.engines.spark.calls import ask, error_of_spark
-from pcatool.errors import FileError, LostError, UsageError, check_memory, show
+from pcatool.errors import FileError, LostError, UsageError, missing_package, show
 from pcatool.resources import cannot_spool
 
 __all__ = ["Session", "active_session", "check_address", "is_here", "is_tuned", "start_session"]
@@ -404,8 +404,4 @@ def _check_installed() -> None:
         with _no_warnings():
             import pyspark.sql  # noqa: F401
     except ImportError as error:
-        check_memory(error)
-        package = str(error.name).partition(".")[0]
-        raise FileError(
-            f"--engine spark needs the package {package}", "install it: pip install 'pcatool[spark]'"
-        ) from None
+        raise missing_package(error, "--engine spark needs", "spark") from None
