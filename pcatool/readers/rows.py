@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import BadCell, DataError, PcatoolError, show
 from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Part, Rounded, Table, all_finite, has_above_2_53
-from pcatool.readers.inputs import Inputs
+from pcatool.readers.inputs import Inputs, Piece
 from pcatool.readers.labels import Classes
 from pcatool.readers.passthrough import cast_to_first
 from pcatool.readers.row_counts import IncompleteCells, RowCounts
-from pcatool.readers.row_stream import Piece
 from pcatool.readers.schema import ColumnChoice
 
 __all__ = ["USES_INCOMPLETE", "CheckedBatch", "checked_batches", "refuse_incomplete", "rows_to_fit"]
