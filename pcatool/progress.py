@@ -23,7 +23,7 @@ class FitCounts(NamedTuple):
 
 
 class Gauge(Protocol):
-    """Tells how far reading has come, at any moment and to any thread; `readers.row_stream.RowStream` is one."""
+    """Tells how far reading has come, at any moment and to any thread; `readers.inputs.RowStream` is one."""
 
     @property
     def several(self) -> bool:

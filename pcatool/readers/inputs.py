@@ -17,11 +17,7 @@ from pcatool.readers.schema import ColumnChoice, FirstInput, Schema, SchemaFacts
 from pcatool.readers.select_columns import match_columns
 from pcatool.readers.skip_bad import BadFiles
 
-__all__ = [
-    "Inputs",
-    "Piece",
-    "RowStream",
-]
+__all__ = ["Inputs", "Piece"]
 
 
 class Inputs:
