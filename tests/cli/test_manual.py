@@ -15,8 +15,7 @@ from documents import ROOT, TOPICS
 from pcatool import errors
 from pcatool.cli.app import program
 from pcatool.cli.completion.generator import FILES, script
-from pcatool.cli.manual.page import EXIT_STATUS, PAGES, pages, write_all
-from pcatool.cli.manual.roff import escaped, markdown_to_roff, prose
+from pcatool.cli.manual.page import EXIT_STATUS, PAGES, escaped, markdown_to_roff, pages, prose, write_all
 from pcatool.cli.topics import LINK
 from programs import need
 
