@@ -18,6 +18,7 @@ __all__ = [
     "PLOTS",
     "READERS",
     "RULES",
+    "SHELLS",
     "SOLVERS",
     "WRITERS",
     "Entry",
@@ -212,5 +213,19 @@ PLOTS = Registry(
             unsuited=("--color", "--from", "--scaling", "kernel"),
         ),
         "biplot": Entry("pcatool.render.plots.biplot:Biplot", "rows and columns in one picture", unsuited=("kernel",)),
+    },
+)
+
+SHELLS = Registry(
+    "shell",
+    {
+        "bash": Entry(
+            "pcatool.cli.completion.scripts:bash_script", "bash 4 and later, with bash-completion or without"
+        ),
+        "zsh": Entry("pcatool.cli.completion.scripts:zsh_script", "zsh 5 and later, by compinit"),
+        "fish": Entry("pcatool.cli.completion.scripts:fish_script", "fish 3.2 and later"),
+        "powershell": Entry(
+            "pcatool.cli.completion.scripts:powershell_script", "PowerShell 5 and later, on every system"
+        ),
     },
 )

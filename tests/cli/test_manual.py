@@ -14,7 +14,7 @@ import pytest
 from documents import ROOT, TOPICS
 from pcatool import errors
 from pcatool.cli.app import program
-from pcatool.cli.completion.generator import FILES, script
+from pcatool.cli.completion.scripts import FILES, script
 from pcatool.cli.manual.page import EXIT_STATUS, PAGES, escaped, markdown_to_roff, pages, prose, write_all
 from pcatool.cli.topics import LINK
 from programs import need

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from pcatool.cli.completion.generator import SHELLS, script
 from pcatool.cli.reporter import print_result
 from pcatool.options import word_of
 from pcatool.options.fields import either
+from pcatool.registry import SHELLS
 
 NAME = "completion"
 USAGE = "SHELL"
@@ -44,5 +44,7 @@ def run(
       powershell  this line into the file that $PROFILE names:
                   pcatool completion powershell | Out-String | Invoke-Expression
     """
+    from pcatool.cli.completion.scripts import script  # which reads the command tree, with this command in it
+
     print_result(script(shell).rstrip("\n"))
     return 0

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from pcatool.cli.completion.generator import write_all
+from pcatool.cli.completion.scripts import write_all
 
 if __name__ == "__main__":
     write_all(Path(sys.argv[1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from pcatool.cli.completion.table import (
     MODEL_ENDING,
@@ -17,10 +18,27 @@ from pcatool.cli.completion.table import (
     option_text,
     quoted,
     spelled_in_any_case,
+    table,
 )
 from pcatool.readers.paths import COMPRESSED
+from pcatool.registry import SHELLS
 
-__all__ = ["bash_script", "fish_script", "powershell_script", "zsh_script"]
+__all__ = ["FILES", "bash_script", "fish_script", "powershell_script", "script", "write_all", "zsh_script"]
+
+# Shell -> file name of its script.
+FILES = {"bash": "pcatool.bash", "zsh": "_pcatool", "fish": "pcatool.fish", "powershell": "pcatool.ps1"}
+
+
+def script(shell: str) -> str:
+    """Return the completion script of a shell."""
+    text: str = SHELLS.load(shell)(table())
+    return text
+
+
+def write_all(folder: Path) -> None:
+    """Write the scripts of all shells to a folder."""
+    for shell, name in FILES.items():
+        (folder / name).write_text(script(shell), encoding="utf-8")
 
 
 def bash_script(table: CommandTable) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from cli.completion.shells import SCRIPTS
-from pcatool.cli.completion.generator import FILES, SHELLS, script, write_all
+from pcatool.cli.completion.scripts import FILES, script, write_all
 from pcatool.cli.completion.table import table
+from pcatool.registry import SHELLS
 
 REFRESH = "python -m pcatool.cli.completion completions"
 
