@@ -111,9 +111,9 @@ class FitRows(NamedTuple):
 def open_rows(job: Job, inputs: Inputs, counts: RowCounts, run: Runner) -> FitRows:
     """Choose the columns of a job, and return them with the rows, which are counted as they are read."""
     if job.options.triples:
-        from pcatool.pipeline.triples import table_to_fit
+        from pcatool.readers.triples import table_to_fit
 
-        table, items = table_to_fit(job, inputs, counts, run)
+        table, items = table_to_fit(inputs, job.options, job.select, counts, job.reporter, run)
         return FitRows(None, items, None, table)
     return rows_of(job.options, inputs, columns_of(job, inputs, run), counts, run, job.remedy)
 

@@ -261,7 +261,7 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporte
     check = partial(_refuse_missing, scorer.work, choice, model)
     read: Callable[..., Iterator[CheckedBatch]]
     if options.triples:
-        from pcatool.pipeline.triples import rows_of_triples
+        from pcatool.readers.triples import rows_of_triples
 
         read = partial(rows_of_triples, inputs, options, model, row_counts, reporter)
     else:
