@@ -14,8 +14,7 @@ from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.align import aligned_to
 from pcatool.methods.base import why_not_updatable
-from pcatool.methods.subtract import check_digits, check_scales, make_subtraction
-from pcatool.methods.sums import fit_from_statistic, options_of
+from pcatool.methods.sums import check_digits, check_scales, fit_from_statistic, make_subtraction, options_of
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
 from pcatool.options import EngineOptions, FitOptions, RefitOptions, SelectOptions, TableOptions, UpdateOptions
