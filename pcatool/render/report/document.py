@@ -1,20 +1,28 @@
-"""The whole report page: sections, data for the scripts, scripts and styles."""
+"""The whole report page: sections that are readable without scripts, data for the scripts, scripts and styles.
+
+HTML is made of elements, which escape all text from outside.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from html import escape
 from importlib.resources import files
 from typing import Any
 
-from pcatool.errors import percent
+from pcatool.errors import counted, percent, printable
 from pcatool.model.description import name_of_total
-from pcatool.render.figures import CLASS_COLORS, MARKERS, NUMBERS, PAGE, PAGE_DARK
+from pcatool.model.model import component_name
+from pcatool.render.figures import CLASS_COLORS, MARKERS, NUMBERS, PAGE, PAGE_DARK, signed
+from pcatool.render.inspection import fact_lines, proof_lines
 from pcatool.render.report.html_elements import Html, element, join, json_block
 from pcatool.render.report.sections import sections
-from pcatool.render.report.words import lead_sentence
+from pcatool.render.report.words import PROOFS, caveats, lead_sentence, verdict
+from pcatool.render.text import grouped, percent
 
 __all__ = ["page_html"]
 
@@ -91,3 +99,350 @@ def _with_shares(loadings: Mapping[str, Any], shares: list[str]) -> dict[str, An
     if "reason" in loadings:
         return None
     return {**loadings, "shares": shares[: len(loadings["loadings"][0])]}
+
+
+# --- elements of HTML ---
+
+
+class Html(str):
+    """Text that is already markup and is not escaped again."""
+
+    __slots__ = ()
+
+
+def element(name: str, *children: str | None, **attributes: str | int | bool | None) -> Html:
+    """Return the element <name attributes>children</name>, with text escaped.
+
+    `class_` becomes class, and `aria_label` becomes aria-label. Attributes that are None or False are omitted.
+    """
+    markup = "".join(
+        _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
+    )
+    if name in ("img", "input", "meta"):
+        return Html(f"<{name}{markup}>")
+    return Html(f"<{name}{markup}>{join(*children)}</{name}>")
+
+
+def _attribute(key: str, value: str | int | bool) -> str:
+    name = key.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{escape(printable(str(value)))}"'
+
+
+def join(*children: str | None) -> Html:
+    """Return the children concatenated; children that are not Html are escaped, None is omitted."""
+    return Html("".join(child if isinstance(child, Html) else escape(printable(child)) for child in children if child))
+
+
+def json_block(name: str, facts: Any) -> Html:
+    """Return a script element with the facts as JSON, escaped so that no text can end the element."""
+    text = json.dumps(facts, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Html(f'<script type="application/json" id="{name}">{text}</script>')
+
+
+# Most components in the static tables of the page.
+MAX_TABLE_COMPONENTS = 100
+
+
+def template(name: str) -> Html:
+    """Return an HTML file of this folder that a script fills; trusted, so not escaped."""
+    return Html((files("pcatool.render.report") / name).read_text(encoding="utf-8"))
+
+
+def bullet_list(items: Sequence[str]) -> Html:
+    return element("ul", *(element("li", item) for item in items), class_="plain")
+
+
+def table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], class_: str | None = None) -> Html:
+    """Return a table in a scrollable region; the first cell of each row is the header of the row."""
+    head = element("tr", *(element("th", title, scope="col") for title in titles))
+    body = [
+        element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows
+    ]
+    content = element(
+        "table", element("caption", caption), element("thead", head), element("tbody", *body), class_=class_
+    )
+    return element("div", content, class_="scroll tall", role="region", aria_label=caption, tabindex=0)
+
+
+# --- certificate ---
+
+
+def certificate_section(facts: Mapping[str, Any]) -> list[Html]:
+    """Return the section on the accuracy of the eigenvalues and the measured proofs."""
+    certificate = facts["certificate"] or {}
+    proofs = [
+        (title, f"{certificate[key]:.1e}" if certificate[key] else "0", meaning)
+        for key, (title, meaning) in PROOFS.items()
+        if certificate.get(key) is not None
+    ]
+    rows = [row for row in facts["variance"] if row["kept"] and "vouched" in row]
+    content = [element("p", verdict(facts), class_="verdict")]
+    detail = [text for _, text in proof_lines(facts)[:-1] if ";" in text or not text.startswith("eigenvalues are")]
+    if rows and detail:
+        content.append(bullet_list([f"{text[0].upper()}{text[1:]}" for text in detail]))
+    if proofs:
+        content.append(table("Checks after the fit", ("check", "value", "meaning"), proofs, "words"))
+    if rows:
+        content.append(element("details", element("summary", "Digits of each eigenvalue"), _digits(rows)))
+    return content
+
+
+def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
+    """Return the table of the accuracy of each eigenvalue."""
+    cells = [
+        (
+            component_name(row["component"]),
+            f"{row['eigenvalue']:.15g}",
+            "none" if row["relative_error"] is None else f"{row['relative_error']:.1e}",
+            str(row["digits"]),
+            "yes" if row["vouched"] else "no",
+        )
+        for row in rows[:MAX_TABLE_COMPONENTS]
+    ]
+    omitted = len(rows) - len(cells)
+    note = [element("p", f"And {omitted} more, which pcatool inspect -v prints.", class_="quiet")] if omitted else []
+    titles = ("component", "eigenvalue", "largest relative error", "digits", "vouched for")
+    caption = "Accuracy of each eigenvalue; the error is relative to the eigenvalue"
+    return join(table(caption, titles, cells), *note)
+
+
+# --- commands ---
+
+
+def commands_section(facts: Mapping[str, Any]) -> list[Html]:
+    """Return the section with the command that made the model, commands to use it, and what it cannot do."""
+    commands = facts["commands"]
+    content = [element("h3", "Command that made this model")]
+    if commands["fit"] is None:
+        content.append(element("p", f"No command of pcatool made it: {'; '.join(commands['remarks'])}."))
+    else:
+        content.append(_command(commands["fit"], "make this model"))
+        content.append(
+            element(
+                "p",
+                "Replace data.csv by your data. A model does not store the options for reading files: "
+                "add those that you used.",
+                class_="quiet",
+            )
+        )
+        content += [element("p", f"{remark[0].upper()}{remark[1:]}.", class_="quiet") for remark in commands["remarks"]]
+    for purpose, text in commands["uses"]:
+        content += [element("h3", f"{purpose[0].upper()}{purpose[1:]}"), _command(text, purpose)]
+    reasons: dict[str, list[str]] = {}
+    for name, reason in facts["cannot"].items():
+        reasons.setdefault(reason, []).append(name)
+    if reasons:
+        content.append(element("h3", "What the model cannot do"))
+        content.append(bullet_list([f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]))
+    return content
+
+
+def _words(text: str) -> list[Html]:
+    """Return each word of a command in a span, so that lines break only between words."""
+    spans = [element("span", word) for word in text.split(" ")]
+    return [join(" ", span) if i else span for i, span in enumerate(spans)]
+
+
+def _command(text: str, purpose: str) -> Html:
+    code = element("pre", element("code", *_words(text)), tabindex=0, aria_label=f"Command: {purpose}")
+    button = element(
+        "button",
+        "Copy",
+        type="button",
+        class_="copy needs-script",
+        hidden=True,
+        aria_label=f"Copy the command: {purpose}",
+    )
+    return element("div", code, button, class_="command")
+
+
+# Rows and components in the tables for browsers without scripts.
+TABLE_ROWS, TABLE_COMPONENTS = 20, 5
+
+
+# --- loadings ---
+
+
+def loadings(data: Mapping[str, Any]) -> list[Html]:
+    """Return the section of loadings, or the reason why there are none."""
+    if "reason" in data:
+        return [element("p", f"There are no loadings: {data['reason']}.")]
+    rows = sorted(range(len(data["columns"])), key=lambda i: -abs(data["loadings"][i][0]))[:TABLE_ROWS]
+    component_count = len(data["loadings"][0][:TABLE_COMPONENTS])
+    cells = [(data["columns"][i], *(signed(value, 4) for value in data["loadings"][i][:component_count])) for i in rows]
+    caption = f"The {counted(len(rows), 'column')} with the largest loadings on PC1"
+    noscript_table = table(caption, ("column", *(component_name(j + 1) for j in range(component_count))), cells)
+    return [template("loadings.html"), element("noscript", noscript_table)]
+
+
+# --- scores ---
+
+
+def scores(data: Mapping[str, Any] | None) -> list[Html]:
+    """Return the section of scores; None if the page has no rows."""
+    if data is None:
+        text = "This page has no rows. To see scores, name data after the model."
+        return [element("p", text)]
+    shown, total = len(data["rows"]), data["of"]
+    which = (
+        f"{grouped(shown)} of {grouped(total)} rows, evenly spaced"
+        if shown < total
+        else f"All {grouped(total)} rows"
+        if total > 1
+        else "The only row"
+    )
+    text = element("p", f"{which}.{_incomplete(data)}")
+    return [text, template("scores.html"), element("noscript", _scores_table(data))]
+
+
+def _incomplete(data: Mapping[str, Any]) -> str:
+    """Return a sentence on how many of all rows have missing cells, and how many of these have no scores."""
+    incomplete, empty, total = data["incomplete"], data["empty"], data["of"]
+    if not incomplete:
+        return ""
+    if total == 1:
+        return f" It has missing cells{', and no scores' if empty else ''}."
+    has = "has" if incomplete == 1 else "have"
+    without = ", and no scores" if empty == incomplete else f"; {grouped(empty)} of them no scores" if empty else ""
+    return f" Of all {grouped(total)} rows {grouped(incomplete)} {has} missing cells{without}."
+
+
+def _scores_table(data: Mapping[str, Any]) -> Html:
+    """Return a table of the scores of the first rows, for browsers without scripts."""
+    names = [*(name for name, _ in data["kept"]), *data["names"][:TABLE_COMPONENTS]]
+    columns = [*(cells for _, cells in data["kept"]), *data["scores"][:TABLE_COMPONENTS]]
+    cells = [
+        (str(row), *("missing" if column[i] is None else str(column[i]) for column in columns))
+        for i, row in enumerate(data["rows"][:TABLE_ROWS])
+    ]
+    return table(f"The first {counted(len(cells), 'row')}", ("row", *names), cells)
+
+
+# --- images ---
+
+
+def images(data: Mapping[str, Any]) -> list[Html]:
+    """Return the section with the components as images, from `image_facts`."""
+    H, W = data["shape"]
+    figures = [
+        element(
+            "li",
+            element(
+                "figure",
+                element("img", src=component["png"], alt=f"{component['name']} as an image of {H} by {W} pixels"),
+                element("figcaption", element("span", component["name"]), element("span", component["share"])),
+            ),
+        )
+        for component in data["components"]
+    ]
+    shown, total = len(figures), data["of"]
+    which = f"The {shown} components" if shown == total else f"The first {shown} of {total} components"
+    text = f"{which} as images of {H} by {W} pixels, in one scale of colours; {data['share']}."
+    return [element("p", text), element("div", *_keys(data), class_="keys"), element("ul", *figures, class_="images")]
+
+
+def _keys(data: Mapping[str, Any]) -> list[Html]:
+    """Return the image of the mean, if there is one, and the colour scale of the loadings."""
+    peak = data["peak"]
+    ends = element("span", element("i", f"\N{MINUS SIGN}{peak}"), element("i", "0"), element("i", peak))
+    scale = element(
+        "p",
+        "loading",
+        element("img", src=data["scale"], alt="from blue through white to orange"),
+        ends,
+        class_="scale",
+    )
+    mean = data["mean"]
+    if mean is None:
+        return [scale]
+    ends = element("span", element("i", mean["low"]), element("i", mean["high"]), class_="ends")
+    figure = element(
+        "figure",
+        element("figcaption", "mean"),
+        element("img", src=mean["png"], alt="the mean as an image"),
+        ends,
+        class_="mean",
+    )
+    return [figure, scale]
+
+
+Section = tuple[str, str, Html]  # (id, title, whole section element)
+
+
+def sections(facts: Mapping[str, Any]) -> list[Section]:
+    """Return all sections of the page in order; images and caveats only if there are any."""
+    page = facts["page"]
+    result = [
+        _section("summary", "Summary", _tiles(facts), _facts(facts)),
+        _section("scree", "Scree", template("scree.html"), _variances(facts)),
+        _section("loadings", "Loadings", *loadings(page["loadings"])),
+        _section("scores", "Scores", *scores(page["scores"])),
+    ]
+    if page["images"] is not None:
+        result.append(_section("images", "Images", *images(page["images"])))
+    sentences = caveats(facts)
+    if sentences:
+        result.append(_section("caveats", "Caveats", bullet_list(sentences)))
+    result.append(_section("certificate", "Certificate", *certificate_section(facts)))
+    result.append(_section("commands", "Commands", *commands_section(facts)))
+    return result
+
+
+def _section(name: str, title: str, *children: str | None) -> Section:
+    heading = element("h2", title, id=f"{name}-title")
+    return name, title, element("section", heading, *children, id=name, aria_labelledby=f"{name}-title")
+
+
+# --- summary ---
+
+
+def _tiles(facts: Mapping[str, Any]) -> Html:
+    """Return the large numbers of the summary: rows, columns, components, kept share."""
+    tiles = {
+        "rows": grouped(facts["rows"]),
+        "columns": grouped(len(facts["columns"])),
+        "components": grouped(facts["components"]),
+        "kept": percent(facts["cumulative"]),
+    }
+    return element(
+        "dl",
+        *(element("div", element("dt", label), element("dd", value)) for label, value in tiles.items()),
+        class_="tiles",
+    )
+
+
+def _facts(facts: Mapping[str, Any]) -> Html:
+    """Return the lines of `inspect` on the model, without file and rows, as a definition list."""
+    lines = [line for line in fact_lines(facts) if line[0] not in ("file", "rows")]
+    entries = [join(element("dt", label), element("dd", per_cent(text))) for label, text in lines]
+    return element("dl", *entries, class_="facts")
+
+
+def per_cent(text: str) -> str:
+    """Return a line of terminal text with a space before each per cent sign, as in pages and pictures."""
+    return re.sub("(?<=[0-9])%", " %", text)
+
+
+# --- scree ---
+
+
+def _variances(facts: Mapping[str, Any]) -> Html:
+    """Return the table of the variance that each number of components captures and loses."""
+    rows = facts["variance"][:MAX_TABLE_COMPONENTS]
+    titles = ("component", "eigenvalue", "share", "cumulative", "captured", "lost", "kept")
+    cells = [
+        (
+            component_name(row["component"]),
+            *(f"{row['eigenvalue']:.6g}", percent(row["share"], 4), percent(row["cumulative"], 4)),
+            *(f"{row['captured']:.6g}", f"{row['lost']:.6g}", "yes" if row["kept"] else "no"),
+        )
+        for row in rows
+    ]
+    omitted = len(facts["variance"]) - len(rows)
+    caption = f"Variance that the first components keep and lose; ddof {facts['ddof']}"
+    note = (
+        [element("p", f"And {omitted} more, which pcatool explain-variance prints.", class_="quiet")] if omitted else []
+    )
+    return element("details", element("summary", "The numbers"), table(caption, titles, cells), *note)
