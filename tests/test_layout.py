@@ -75,7 +75,7 @@ RESERVED = {
         "pcatool.readers.memory_tables",
     ),
     "pyarrow": (
-        "pcatool.api.result_types",
+        "pcatool.api.transform",
         "pcatool.engines.spark",
         "pcatool.readers",
         "pcatool.stores",

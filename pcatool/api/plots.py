@@ -9,7 +9,7 @@ from typing import Any, Unpack, overload
 from pcatool.api.arguments import Warnings, data_of, is_model, job_of, model_of, named_model, option_records
 from pcatool.api.keywords import FitSettings, ReportSettings
 from pcatool.api.messages import errors_name_settings
-from pcatool.api.result_types import in_type_of_data
+from pcatool.api.transform import in_type_of_data
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
