@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -19,7 +21,7 @@ from pcatool.stores.interruptible_calls import uninterrupted
 __all__ = ["Local"]
 
 # Program of a worker process. It uses the module path of this process, and does not run the caller's script again.
-START = "import sys; sys.path[:] = sys.argv[3:]; from pcatool.engines.dask.worker import main; main(*sys.argv[1:3])"
+START = "import sys; sys.path[:] = sys.argv[3:]; from pcatool.engines.dask.local import work; work(*sys.argv[1:3])"
 # Always set: no Dask profiler, which takes time from the work.
 ENVIRONMENT = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 # Set unless the user has set them: one core for each worker, and the memory pool of Arrow that pcatool itself uses.
@@ -119,3 +121,39 @@ def _reap(worker: subprocess.Popen[bytes]) -> None:
     worker.wait()
     if worker.stdin is not None:
         worker.stdin.close()
+
+
+# --- the program of a worker ---
+
+ROUNDS = 20  # attempts to remove the folder: another thread or worker may still be creating files in it
+
+
+def work(address: str, folder: str) -> None:
+    """Run a worker of the scheduler at `address` until the process that started this one is gone."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
+    asyncio.run(_serve(address, folder))
+    os._exit(0)
+
+
+def _end_with_parent(folder: str) -> None:
+    """Wait for the end of the parent process, remove the folder, and exit.
+
+    Standard input is a pipe from the parent, which the system closes however the parent ends.
+    """
+    os.read(0, 1)
+    for _ in range(ROUNDS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not Path(folder).exists():
+            break
+    os._exit(0)
+
+
+async def _serve(address: str, folder: str) -> None:
+    from distributed import Worker
+
+    async with Worker(
+        address, host="127.0.0.1", nthreads=1, memory_limit=0, local_directory=folder, dashboard=False, death_timeout=60
+    ) as worker:
+        await worker.finished()
