@@ -15,7 +15,7 @@ from pcatool.pipeline.fit import Fitted, Job, model_or_fit_of, open_model_or_dat
 from pcatool.progress import doing
 from pcatool.render.figures import check_room, picture_form
 from pcatool.render.scree import ScreeLook, scree_picture
-from pcatool.rules.base import Evidence
+from pcatool.rules.base import Evidence, Verdict, compare
 from pcatool.rules.compare import Verdict, compare
 from pcatool.writers.sink import check_target, write_whole
 

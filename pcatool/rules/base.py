@@ -1,8 +1,9 @@
-"""Protocol of a rule, and `decide`: the one place where a wish for k becomes a number."""
+"""Protocol of a rule; `decide`, the one place where a wish for k becomes a number; `compare`, which asks all rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +12,23 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.errors import DataError, RefusedError, counted, show
 from pcatool.model.model import VarianceTable
+from pcatool.options import parse_components
 from pcatool.progress import doing
 from pcatool.registry import RULES
 
-__all__ = ["SPECTRAL_RULES", "Choice", "Evidence", "Rule", "above", "decide", "leading_passing", "split_rule"]
+__all__ = [
+    "SPECTRAL_RULES",
+    "Choice",
+    "Evidence",
+    "Rule",
+    "Verdict",
+    "above",
+    "agreement",
+    "compare",
+    "decide",
+    "leading_passing",
+    "split_rule",
+]
 
 # Rules that need eigenvalues only, so that they suit any method; the other rules need the covariance of rows.
 SPECTRAL_RULES = ("all", "ratio", "eigenvalue", "kaiser", "broken-stick", "elbow")
@@ -136,3 +150,46 @@ def _within_bound(k: int, evidence: Evidence) -> int:
             f"use -k {bound} or less, or -k all",
         )
     return k
+
+
+# --- the answers of all rules ---
+
+DEFAULT_SHARE = "0.99"
+
+
+class Verdict(NamedTuple):
+    """The answer of one rule; without k if the rule cannot be applied, and `reason` says why."""
+
+    rule: str
+    k: int | None
+    reason: str
+
+
+class Agreement(NamedTuple):
+    """The number of components that most rules choose, and those rules."""
+
+    k: int
+    rules: tuple[str, ...]
+
+
+def compare(evidence: Evidence, names: Iterable[str] | None = None) -> list[Verdict]:
+    """Return the verdict of each named rule or share; by default of every rule and of the default share."""
+    return [_verdict(evidence, name) for name in ((*RULES, DEFAULT_SHARE) if names is None else names)]
+
+
+def agreement(verdicts: Sequence[Verdict]) -> Agreement | None:
+    """Return the number that most rules choose, the smaller one of equals; None unless two rules agree.
+
+    `all` has no vote, since it leaves out nothing.
+    """
+    counts = Counter(v.k for v in verdicts if v.k is not None and v.rule != "all")
+    k, votes = max(counts.items(), key=lambda item: (item[1], -item[0]), default=(0, 0))
+    return Agreement(k, tuple(v.rule for v in verdicts if v.k == k and v.rule != "all")) if votes > 1 else None
+
+
+def _verdict(evidence: Evidence, name: str) -> Verdict:
+    try:
+        choice = decide(parse_components(name), evidence)
+    except (DataError, RefusedError) as error:
+        return Verdict(name, None, str(error))
+    return Verdict(name, choice.k, choice.reason)

@@ -4,8 +4,7 @@ import pytest
 
 from pcatool.errors import UsageError
 from pcatool.registry import RULES
-from pcatool.rules.base import decide
-from pcatool.rules.compare import Verdict, agreement, compare
+from pcatool.rules.base import Verdict, agreement, compare, decide
 from rules.planted import evidence_of, planted, spectrum
 
 
