@@ -28,9 +28,9 @@ if TYPE_CHECKING:
         RefusedError,
         UsageError,
     )
-    from pcatool.model.from_sklearn import from_sklearn
     from pcatool.model.model import Model
     from pcatool.model.npz import load_model, save_model
+    from pcatool.model.scikit_learn import from_sklearn
 
 __version__ = "0.1.0"
 
@@ -50,7 +50,7 @@ _HOMES = {
     "diff": "pcatool.api.reports",
     "explain_variance": "pcatool.api.reports",
     "fit": "pcatool.api.fit",
-    "from_sklearn": "pcatool.model.from_sklearn",
+    "from_sklearn": "pcatool.model.scikit_learn",
     "inspect": "pcatool.api.reports",
     "load_model": "pcatool.model.npz",
     "merge": "pcatool.api.combine",

@@ -87,7 +87,7 @@ RESERVED = {
         "pcatool.render",
         "pcatool.terminal",
     ),
-    "sklearn": ("pcatool.model.to_sklearn",),
+    "sklearn": ("pcatool.model.scikit_learn",),
     "typer": ("pcatool.cli",),
 }
 

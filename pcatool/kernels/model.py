@@ -156,7 +156,7 @@ class KernelModel(Model):
 
         For the kernels linear, rbf, polynomial, sigmoid and cosine of all rows, centred. There is no inverse_transform.
         """
-        from pcatool.model.to_sklearn import kernel_estimator
+        from pcatool.model.scikit_learn import kernel_estimator
 
         return kernel_estimator(self)
 

@@ -327,7 +327,7 @@ class Model:
         >>> pca.n_features_in_, pca.n_samples_, pca.n_components_
         (2, 5, 1)
         """
-        from pcatool.model.to_sklearn import estimator
+        from pcatool.model.scikit_learn import estimator
 
         return estimator(self)
 

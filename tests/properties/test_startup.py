@@ -71,7 +71,7 @@ HEAVY = {"pandas", "scipy", "matplotlib", "rich.console", "pydantic", "numpy.ma"
 def test_a_fit_of_clean_numbers_loads_little(folder: Path) -> None:
     modules = by_program("fit", "sample_data/houses.csv", "-o", "m.npz", folder=folder)
     assert "numpy" in modules
-    assert modules.isdisjoint(HEAVY | {"pyarrow.compute", "pcatool.kernels.base", "pcatool.model.from_sklearn"})
+    assert modules.isdisjoint(HEAVY | {"pyarrow.compute", "pcatool.kernels.base", "pcatool.model.scikit_learn"})
 
 
 def test_a_fit_imports_its_solver_alone(folder: Path) -> None:

@@ -17,7 +17,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import pcatool
 from pcatool.cli.app import run
-from pcatool.model import to_sklearn as library
+from pcatool.model import scikit_learn
 
 N, D = 60, 6
 RNG = np.random.default_rng(7)
@@ -370,7 +370,7 @@ def test_rows_that_do_not_vary_and_edited_attributes() -> None:
 
 
 def test_without_scikit_learn_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    library.scikit_learn.cache_clear()
+    scikit_learn.library.cache_clear()
     monkeypatch.setitem(sys.modules, "sklearn.decomposition", None)
     for call in (lambda: pcatool.fit(X).to_sklearn(), lambda: pcatool.from_sklearn(None)):
         with pytest.raises(pcatool.UsageError, match="need the package scikit-learn; install it: pip install scikit-l"):
