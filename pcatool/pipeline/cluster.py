@@ -31,13 +31,13 @@ from pcatool.pipeline.output_folder import (
 from pcatool.pipeline.output_parts import SEEN_BY_ALL, PartsFolder, is_folder, is_inside
 from pcatool.pipeline.results import ErrorSum, Results, ResultsPlan, results_of, write
 from pcatool.progress import Reporter, doing
+from pcatool.readers.bad_files import SKIP_BAD_REMEDY, Skip, is_bad_file
 from pcatool.readers.hive_partitions import Partitions
 from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import Input, are_paths
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.schema import ColumnChoice, NewColumns, SchemaFacts
-from pcatool.readers.skip_bad import SKIP_BAD_REMEDY, Skip, is_bad_file
 from pcatool.readers.splits import Split, group_splits, splits_of
 from pcatool.registry import ENGINES
 from pcatool.stores.uri import shown

@@ -26,11 +26,11 @@ from pcatool.pipeline.output_parts import (
 )
 from pcatool.pipeline.results import ErrorSum, Results, write
 from pcatool.progress import NestedReporter, Reporter
+from pcatool.readers.bad_files import SKIP_BAD_REMEDY, Skip, is_bad_file, none_left, reason_lines
 from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.row_counts import RowCounts
-from pcatool.readers.skip_bad import SKIP_BAD_REMEDY, Skip, is_bad_file, none_left, reason_lines
 from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
 from pcatool.writers.target import exists

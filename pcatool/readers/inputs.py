@@ -10,12 +10,12 @@ from pcatool.arrays import Runner
 from pcatool.errors import PcatoolError, UsageError
 from pcatool.options import TableOptions
 from pcatool.progress import Reporter, doing
+from pcatool.readers.bad_files import BadFiles
 from pcatool.readers.base import Part, Table
 from pcatool.readers.input_files import InputFiles, OpenedAhead, ResolvedInputs, not_a_table
 from pcatool.readers.opener import MODEL, OpenedInput
 from pcatool.readers.schema import ColumnChoice, FirstInput, Schema, SchemaFacts
 from pcatool.readers.select_columns import match_columns
-from pcatool.readers.skip_bad import BadFiles
 
 __all__ = ["Inputs", "Piece"]
 

@@ -8,7 +8,7 @@ Sentences about models and runs stand in six places:
 - `render.facts` describes a fitted model: solver, rank, kept components, certificate, sums.
 - `render.summary` reports what a run has read, fitted and written.
 - `render.inspection` lists the contents of a model file for `inspect`.
-- `render.report.words` has the lead, the verdict and the caveats of the HTML page.
+- `render.report.sentences` has the lead, the verdict and the caveats of the HTML page.
 - `model.description` puts a model's method and settings into words, for all of the above and for notebooks.
 - `pipeline.describe` collects the facts that `inspect` and `diff` show, with the reasons for what cannot be compared.
 """

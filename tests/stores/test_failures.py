@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pcatool.errors import BlamelessError, FileError, LostError
-from pcatool.readers.skip_bad import is_bad_file
+from pcatool.readers.bad_files import is_bad_file
 from pcatool.stores.failures import plain_error
 
 CREDENTIALS = "; check the credentials, and what they allow"

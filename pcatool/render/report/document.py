@@ -21,6 +21,7 @@ from pcatool.render.figures import CLASS_COLORS, MARKERS, NUMBERS, PAGE, PAGE_DA
 from pcatool.render.inspection import fact_lines, proof_lines
 from pcatool.render.report.html_elements import Html, element, join, json_block
 from pcatool.render.report.sections import sections
+from pcatool.render.report.sentences import PROOFS, caveats, lead_sentence, verdict
 from pcatool.render.report.words import PROOFS, caveats, lead_sentence, verdict
 from pcatool.render.text import grouped, percent
 

@@ -22,7 +22,7 @@ from matplotlib.image import imread
 import pcatool
 from pcatool.model.model import Model
 from pcatool.pipeline.loadings import MATRICES
-from pcatool.render.plots.names import through_boxes
+from pcatool.render.plots.arrow_names import through_boxes
 from render.report.chromium import PROGRAM, Browser, browser
 
 pytestmark = pytest.mark.long(first=True)

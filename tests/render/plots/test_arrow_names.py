@@ -14,8 +14,8 @@ from pcatool.options import PictureOptions
 from pcatool.registry import PLOTS
 from pcatool.render.figures import distinct_names, plain_matplotlib
 from pcatool.render.plots import points as clouds
+from pcatool.render.plots.arrow_names import OccupiedArea, crossings, place_names, through_boxes
 from pcatool.render.plots.base import PlotData
-from pcatool.render.plots.names import OccupiedArea, crossings, place_names, through_boxes
 from pcatool.render.plots.points import ColorColumn, RowCollector
 
 LETTERS = (26, 16)  # of the names in a biplot
