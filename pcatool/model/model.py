@@ -397,7 +397,7 @@ def _refuse_change(self: object, *given: object, **named: object) -> NoReturn:
     raise TypeError("the settings of a model cannot be changed; copy.deepcopy returns a copy that can be changed")
 
 
-class Record(dict[str, Any]):
+class FrozenDict(dict[str, Any]):
     """Immutable JSON object. Its copies and pickles are plain dictionaries."""
 
     __setitem__ = __delitem__ = __ior__ = _refuse_change
@@ -425,10 +425,10 @@ class FrozenList(list[Any]):
 
 def frozen(value: Any) -> Any:
     """Return a copy of a JSON value that is immutable at every depth."""
-    if isinstance(value, (Record, FrozenList)):
+    if isinstance(value, (FrozenDict, FrozenList)):
         return value
     if isinstance(value, Mapping):
-        return Record({key: frozen(inner) for key, inner in value.items()})
+        return FrozenDict({key: frozen(inner) for key, inner in value.items()})
     if isinstance(value, (list, tuple)):
         return FrozenList(map(frozen, value))
     return value

@@ -31,7 +31,7 @@ from pcatool.pipeline.output_folder import (
 from pcatool.pipeline.output_parts import SEEN_BY_ALL, PartsFolder, is_folder, is_inside
 from pcatool.pipeline.results import ErrorSum, Results, ResultsPlan, results_of, write
 from pcatool.progress import Reporter, doing
-from pcatool.readers.bad_files import SKIP_BAD_REMEDY, Skip, is_bad_file
+from pcatool.readers.bad_files import SKIP_BAD_REMEDY, SkippedFile, is_bad_file
 from pcatool.readers.hive_partitions import Partitions
 from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.inputs import Inputs
@@ -101,7 +101,7 @@ class ReadRecord(NamedTuple):
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     new_columns: tuple[tuple[int, NewColumns], ...] = ()  # number of the input, and columns missing in the first input
-    skipped: tuple[tuple[int, Skip], ...] = ()  # number of the input, and why it was left out
+    skipped: tuple[tuple[int, SkippedFile], ...] = ()  # number of the input, and why it was left out
 
     def merged(self, other: ReadRecord) -> ReadRecord:
         """Return the record of these parts followed by the parts of `other`.
@@ -160,7 +160,9 @@ class SplitReading:
         except PcatoolError as error:
             if not (self.table.skip_bad and error.of_input and is_bad_file(error)):
                 raise
-            return None, ReadRecord(RowCounts(), skipped=((split.position, Skip(split.input.name, error.message)),))
+            return None, ReadRecord(
+                RowCounts(), skipped=((split.position, SkippedFile(split.input.name, error.message)),)
+            )
         rounded, new_columns = inputs.rounding_note, inputs.columns.new_columns
         return result, ReadRecord(
             row_counts,

@@ -26,7 +26,7 @@ from pcatool.pipeline.output_parts import (
 )
 from pcatool.pipeline.results import ErrorSum, Results, write
 from pcatool.progress import NestedReporter, Reporter
-from pcatool.readers.bad_files import SKIP_BAD_REMEDY, Skip, is_bad_file, none_left, reason_lines
+from pcatool.readers.bad_files import SKIP_BAD_REMEDY, SkippedFile, is_bad_file, none_left, reason_lines
 from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import STDIN, Input
@@ -168,7 +168,7 @@ class Outputs:
     errors: ErrorSum = field(default_factory=ErrorSum)
     written: list[tuple[str, str, int]] = field(default_factory=list)  # input, output, rows
     resumed: int = 0  # inputs passed over, since their output was done
-    skipped: list[Skip] = field(default_factory=list)
+    skipped: list[SkippedFile] = field(default_factory=list)
 
     def add(self, task: OutputTask, results: Results) -> None:
         """Add the results of one input."""
@@ -219,7 +219,7 @@ def write_each(
                 if len(tasks) > 1:
                     error.add_remedy(SKIP_BAD_REMEDY)
                 raise
-            outputs.skipped.append(Skip(task.input.name, error.message))
+            outputs.skipped.append(SkippedFile(task.input.name, error.message))
     reporter.all_read(len(outputs.written), outputs.skipped)
     if len(outputs.skipped) == len(tasks):
         raise none_left(outputs.skipped)

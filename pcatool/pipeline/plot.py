@@ -24,7 +24,7 @@ from pcatool.pipeline.results import BatchTable, PlacedBatch, Results, Scorer, r
 from pcatool.progress import Reporter
 from pcatool.readers.base import Column
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.labels import Texts, texts_of
+from pcatool.readers.labels import TextLabels, texts_of
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import CheckedBatch, checked_batches
 from pcatool.readers.schema import ColumnChoice
@@ -44,7 +44,7 @@ class ColoredRows(NamedTuple):
     """Scores of some rows, (n, a), and the numbers (n,) or texts that colour them."""
 
     scores: Array
-    color: Array | Texts | None
+    color: Array | TextLabels | None
 
 
 def collect_rows(
@@ -96,7 +96,7 @@ class _Colors(NamedTuple):
         """The column as a column to pass through, if it holds texts."""
         return (self.column.name,) if self.column is not None and self.by_texts else ()
 
-    def of(self, passthrough: Sequence[Any], numbers: Array | None) -> Array | Texts | None:
+    def of(self, passthrough: Sequence[Any], numbers: Array | None) -> Array | TextLabels | None:
         """Return the colours of a batch, from its kept columns or its numbers."""
         return texts_of(passthrough[0], self.nulls) if self.by_texts else numbers
 

@@ -28,7 +28,7 @@ from pcatool.readers.arrow_columns import (
     texts_at,
     valid_rows,
 )
-from pcatool.readers.base import Batch, Column, Feature, Rounded, above_2_53, all_finite, first_rounded
+from pcatool.readers.base import Batch, Column, Feature, RoundedCell, above_2_53, all_finite, first_rounded
 from pcatool.readers.csv_reader.count_missing import count_in_numbers
 from pcatool.readers.csv_reader.dialect import Dialect
 
@@ -187,7 +187,7 @@ class ArrowRows(NamedTuple):
     def _spellings(self, X: Array) -> Mapping[str, int]:
         return count_in_numbers(X, (self.columns[f.column].null_word for f in self.features))
 
-    def _rounded(self, X: Array, exact: Mapping[int, pa.Array]) -> Rounded | None:
+    def _rounded(self, X: Array, exact: Mapping[int, pa.Array]) -> RoundedCell | None:
         features, rows = above_2_53(X)
         for j in dict.fromkeys(features.tolist()):
             array = exact.get(self.features[j].column)

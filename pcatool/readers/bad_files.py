@@ -11,7 +11,7 @@ from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, g
 from pcatool.progress import Reporter
 from pcatool.readers.input_files import InputFiles
 
-__all__ = ["SKIP_BAD_REMEDY", "BadFiles", "Skip", "is_bad_file", "none_left", "reason_lines"]
+__all__ = ["SKIP_BAD_REMEDY", "BadFiles", "SkippedFile", "is_bad_file", "none_left", "reason_lines"]
 
 # Left-out files named in the warning; further ones are only counted.
 FIRST_FILES = 10
@@ -23,7 +23,7 @@ SKIP_BAD_REMEDY = "--skip-bad leaves such files out"
 MACHINE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
 
 
-class Skip(NamedTuple):
+class SkippedFile(NamedTuple):
     """An input that was left out, and why."""
 
     file: str
@@ -36,7 +36,7 @@ class BadFiles:
 
     files: InputFiles
     allowed: bool
-    left_out: dict[int, Skip] = field(default_factory=dict)  # files left out, by position of the input
+    left_out: dict[int, SkippedFile] = field(default_factory=dict)  # files left out, by position of the input
     _final_errors: dict[int, PcatoolError] = field(
         default_factory=dict
     )  # by position: errors that are no fault of the file
@@ -71,9 +71,9 @@ class BadFiles:
 
     def leave_out(self, position: int, error: PcatoolError) -> None:
         """Record an input as left out because of this error."""
-        self.left_out[position] = Skip(self.files.resolved.inputs[position].name, error.message)
+        self.left_out[position] = SkippedFile(self.files.resolved.inputs[position].name, error.message)
 
-    def add_left_out(self, position: int, skip: Skip) -> None:
+    def add_left_out(self, position: int, skip: SkippedFile) -> None:
         """Record an input that a worker left out."""
         self.left_out[position] = skip
 
@@ -96,14 +96,14 @@ def is_bad_file(error: PcatoolError) -> bool:
     return isinstance(error, (DataError, FileError)) and getattr(error.__context__, "errno", None) not in MACHINE_ERRORS
 
 
-def reason_lines(skipped: Sequence[Skip]) -> list[str]:
+def reason_lines(skipped: Sequence[SkippedFile]) -> list[str]:
     """Return a line for each of the first files left out, and one that counts the others."""
     more = [f"and {len(skipped) - FIRST_FILES} more"] if len(skipped) > FIRST_FILES else []
     named = (s.reason if s.file in s.reason else f"{s.file}: {s.reason}" for s in skipped[:FIRST_FILES])
     return [*named, *more]
 
 
-def none_left(skipped: Sequence[Skip]) -> DataError:
+def none_left(skipped: Sequence[SkippedFile]) -> DataError:
     """Return the error for inputs that were all left out."""
     first = skipped[0].reason
     text = first if len(skipped) == 1 else f"none of the {grouped(len(skipped))} files can be used; the first: {first}"

@@ -17,7 +17,7 @@ __all__ = [
     "Column",
     "Feature",
     "Part",
-    "Rounded",
+    "RoundedCell",
     "Table",
     "above_2_53",
     "all_finite",
@@ -33,7 +33,7 @@ TWO_TO_53 = 2.0**53
 MOST_LARGE_CHECKED = 100
 
 
-class Rounded(NamedTuple):
+class RoundedCell(NamedTuple):
     """A cell whose whole number has no exact double, so that X holds a rounded value."""
 
     row: int  # row in the batch
@@ -75,7 +75,7 @@ def first_rounded(
     rows: NDArray[np.intp],
     cells: Iterable[str],
     read_whole_number: Callable[[str], int | None],
-) -> Rounded | None:
+) -> RoundedCell | None:
     """Return the first of these cells that X holds as another whole number, or None.
 
     `cells` are the texts at these features and rows; `read_whole_number` returns a text as a whole number, or None.
@@ -83,7 +83,7 @@ def first_rounded(
     for feature, row, cell in zip(features.tolist(), rows.tolist(), cells, strict=True):
         written = read_whole_number(cell)
         if written is not None and abs(written) != int(abs(X[row, feature])):
-            return Rounded(row, feature, written)
+            return RoundedCell(row, feature, written)
     return None
 
 
@@ -132,7 +132,7 @@ class Batch(NamedTuple):
     # in the calling thread.
     spellings: Callable[[], Mapping[str, int]] = dict
     # The first cell whose whole number has no exact double, or None; found on each call.
-    rounded: Callable[[], Rounded | None] = lambda: None
+    rounded: Callable[[], RoundedCell | None] = lambda: None
 
 
 def rows_at_once(d: int) -> int:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pcatool.arrays import Runner, empty_block, run_serially
 from pcatool.readers.arrow_columns import NULL, text_array
-from pcatool.readers.base import Batch, Column, Feature, Part, Rounded, Table
+from pcatool.readers.base import Batch, Column, Feature, Part, RoundedCell, Table
 from pcatool.readers.csv_reader.chunk_parser import TEXT
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.stores.uri import plain_name
@@ -219,7 +219,7 @@ class PartitionedPart(NamedTuple):
         return Batch(X, passthrough, inner.place, finite, partial(_with_partition_spellings, inner, spelled), rounded)
 
 
-def _rounded_of(inner: Batch, places: Sequence[int]) -> Rounded | None:
+def _rounded_of(inner: Batch, places: Sequence[int]) -> RoundedCell | None:
     """Return the first rounded number of the batch, with its feature numbered among all features."""
     found = inner.rounded()
     return None if found is None else found._replace(feature=places[found.feature])

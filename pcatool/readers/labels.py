@@ -16,26 +16,26 @@ from pcatool.options import NULLS
 from pcatool.readers.arrow_columns import codes_and_texts
 from pcatool.readers.base import Batch, all_finite
 
-__all__ = ["Classes", "Texts", "texts_of"]
+__all__ = ["Classes", "TextLabels", "texts_of"]
 
 Key = tuple[str, ...]
 
 
-class Texts(NamedTuple):
+class TextLabels(NamedTuple):
     """A column of labels, coded by its distinct texts."""
 
     codes: NDArray[np.int64]  # (n,) index into `distinct`; -1 where missing
     distinct: list[str]
 
 
-def texts_of(column: pa.Array, nulls: Sequence[str] = ()) -> Texts:
+def texts_of(column: pa.Array, nulls: Sequence[str] = ()) -> TextLabels:
     """Return a column coded by its distinct texts; spellings of a missing cell, `nulls` included, count as missing."""
     found, words = codes_and_texts(column)
     missing = {null.lower() for null in (*NULLS, *nulls)}
     there = [i for i, text in enumerate(words) if text.strip().lower() not in missing]
     places = np.full(len(words) + 1, -1, dtype=np.int64)  # index -1, a null, reads the last element
     places[there] = np.arange(len(there))
-    return Texts(places[found], [words[i] for i in there])
+    return TextLabels(places[found], [words[i] for i in there])
 
 
 class Classes:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import BadCell, DataError, PcatoolError, show
-from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Part, Rounded, Table, all_finite, has_above_2_53
+from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Part, RoundedCell, Table, all_finite, has_above_2_53
 from pcatool.readers.inputs import Inputs, Piece
 from pcatool.readers.labels import Classes
 from pcatool.readers.row_counts import IncompleteCells, RowCounts
@@ -68,13 +68,13 @@ class CheckedBatch(NamedTuple):
     incomplete: NDArray[np.bool_] | None  # (n,) mask of rows with a missing cell; None if there are none
 
 
-class PieceRead(NamedTuple):
+class ParsedPiece(NamedTuple):
     """A piece after parsing; `batch` is None at the end of an input and for a bad input."""
 
     position: int  # of the input
     batch: Batch | None = None
     missing: IncompleteCells | None = None  # missing cells of the batch; None if there are none
-    rounded: Rounded | None = None  # first whole number without an exact double
+    rounded: RoundedCell | None = None  # first whole number without an exact double
     error: PcatoolError | None = None  # why the input is bad
 
     @property
@@ -101,16 +101,16 @@ class CheckedReading(NamedTuple):
         chosen = self.chosen
         return chosen.names if chosen.classes is None else (*chosen.features, chosen.classes.name)
 
-    def read(self, piece: Piece) -> PieceRead:
+    def read(self, piece: Piece) -> ParsedPiece:
         """Parse and check a piece; with --skip-bad, an error that makes the input bad is returned, not raised."""
         if piece.part is None or piece.table is None:
-            return PieceRead(piece.position, error=piece.error)
+            return ParsedPiece(piece.position, error=piece.error)
         try:
             return self._read(piece.position, piece.table, piece.part)
         except PcatoolError as error:
-            return PieceRead(piece.position, error=self.inputs.bad_files.skippable_error(piece.position, error))
+            return ParsedPiece(piece.position, error=self.inputs.bad_files.skippable_error(piece.position, error))
 
-    def _read(self, position: int, table: Table, part: Part) -> PieceRead:
+    def _read(self, position: int, table: Table, part: Part) -> ParsedPiece:
         """Parse a part, cast its passthrough columns, and check its cells."""
         batch = part.batch()
         if self.types:
@@ -122,7 +122,7 @@ class CheckedReading(NamedTuple):
         rounded = batch.rounded() if not self.inputs.rounding_note and has_above_2_53(batch.X) else None
         if self.check is not None:
             self.check(checked(batch, missing) if classes is None else self._labelled(batch, classes))
-        return PieceRead(position, batch, missing, rounded)
+        return ParsedPiece(position, batch, missing, rounded)
 
     def _labelled(self, batch: Batch, classes: Classes) -> CheckedBatch:
         """Return the batch for `check`, with 0 in place of each class number.
@@ -159,7 +159,7 @@ def checked_batches(
     types, check = inputs.columns.passthrough_types(chosen.passthrough), check if inputs.by_file else None
     reading = CheckedReading(inputs, chosen, types, numbers_for_missing(inputs.nulls), report, check)
 
-    def read(of: Inputs) -> Iterator[PieceRead]:
+    def read(of: Inputs) -> Iterator[ParsedPiece]:
         pieces = of.stream.pieces(chosen, eager=eager, run=run)
         return run(reading._replace(inputs=of).read, pieces, ready=of.ready if eager else None)
 
@@ -185,13 +185,13 @@ def checked_batches(
 MOST_HELD = 64 << 20
 
 
-def whole_files(read: Callable[[Inputs], Iterator[PieceRead]], inputs: Inputs) -> Iterator[PieceRead]:
+def whole_files(read: Callable[[Inputs], Iterator[ParsedPiece]], inputs: Inputs) -> Iterator[ParsedPiece]:
     """Yield the rows of each file only after all of it was read without error; leave out the files that are bad.
 
     `read` reads inputs piece by piece. A file of more than MOST_HELD bytes is not held but read a second time. The rows
     of a pipe, which cannot be read again, are yielded at once.
     """
-    held: list[PieceRead] = []
+    held: list[ParsedPiece] = []
     size = 0
     for found in read(inputs):
         if found.position in inputs.bad_files.left_out:

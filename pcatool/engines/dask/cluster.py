@@ -21,7 +21,7 @@ from warnings import catch_warnings, simplefilter
 
 from pcatool.arrays import Accumulator, nothing_to_fit
 from pcatool.engines.base import Done, Listing, unreported
-from pcatool.engines.dask.local import Local
+from pcatool.engines.dask.local import LocalWorkers
 from pcatool.engines.dask.tasks import Tree, build_tree, version
 from pcatool.errors import FileError, LostError, UsageError, missing_package, show
 from pcatool.stores.interruptible_calls import interruptible, uninterrupted
@@ -388,7 +388,7 @@ class Dask:
 
     def _start_workers(self) -> SchedulerClient:
         """Start scheduler and workers on this machine, and wait for the first worker."""
-        local = Local()
+        local = LocalWorkers()
         self._open.callback(local.close)
         uninterrupted(local.start)
         client = _client(local.cluster)

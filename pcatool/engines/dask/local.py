@@ -18,7 +18,7 @@ from pcatool.engines.threads import usable_cores
 from pcatool.errors import LostError
 from pcatool.stores.interruptible_calls import uninterrupted
 
-__all__ = ["Local"]
+__all__ = ["LocalWorkers"]
 
 # Program of a worker process. It uses the module path of this process, and does not run the caller's script again.
 START = "import sys; sys.path[:] = sys.argv[3:]; from pcatool.engines.dask.local import work; work(*sys.argv[1:3])"
@@ -36,7 +36,7 @@ FALSE_STARTS = 3  # workers that may be lost before any has worked
 REMEDY = "check the configuration of Dask, or name a --scheduler"
 
 
-class Local:
+class LocalWorkers:
     """Scheduler and worker processes on this machine, one worker with one thread for each core; used by `Dask`.
 
     Lost workers are replaced. Processes are started and waited for outside the main thread, where Python handles

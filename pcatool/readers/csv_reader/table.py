@@ -14,7 +14,7 @@ from pcatool.arrays import Array, Runner, block_rows, run_serially
 from pcatool.errors import DataError, show
 from pcatool.options import BLANKS, TableOptions
 from pcatool.progress import Reporter
-from pcatool.readers.base import Batch, Column, Feature, Part, Rounded, above_2_53, first_rounded
+from pcatool.readers.base import Batch, Column, Feature, Part, RoundedCell, above_2_53, first_rounded
 from pcatool.readers.csv_reader.chunk_parser import TEXT, WIDE, ArrowCsv, ChunkParser, empty_columns, read_wide
 from pcatool.readers.csv_reader.count_missing import cells_at, count_in_text
 from pcatool.readers.csv_reader.dialect import Dialect
@@ -411,7 +411,7 @@ class CsvPart:
         columns = [f.column for f in parser.features]
         return count_in_text(X, columns, self.chunk, parser.dialect, parser.width, parser.name)
 
-    def _rounded(self, X: Array) -> Rounded | None:
+    def _rounded(self, X: Array) -> RoundedCell | None:
         """Return the first whole number that float64 cannot hold exactly; None where there is none."""
         parser = self.parser
         features, rows = above_2_53(X)
