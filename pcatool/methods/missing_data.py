@@ -17,9 +17,8 @@ from pcatool.linalg.sparse import SparseRows
 from pcatool.methods.base import UNLIMITED, Fit, FitResources, check_rule, listed_components
 from pcatool.methods.pca import EM, PCA, Solved, evidence
 from pcatool.missing.census import Census, Groups, link_columns, link_columns_of_cells, list_groups, take_census
-from pcatool.missing.em import check_census, estimate, fit_em, most_components
+from pcatool.missing.em import EMFit, as_solution, check_census, estimate, fit_em, most_components
 from pcatool.missing.mean_imputation import MissingSums, PairsAccumulator, PairSums, pair_bytes
-from pcatool.missing.solution import EMFit, as_solution
 from pcatool.progress import Reporter
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import Estimate, Problem, Solution

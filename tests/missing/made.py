@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import recut
 from pcatool.linalg.sparse import SparseRows
-from pcatool.missing.em import fit_em
+from pcatool.missing.em import EMFit, fit_em
 from pcatool.missing.project import project_incomplete
-from pcatool.missing.solution import EMFit
 from pcatool.solvers.base import Problem
 from pcatool.solvers.rows import Rows
 

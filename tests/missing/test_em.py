@@ -18,8 +18,7 @@ from pcatool.missing import em
 from pcatool.missing import em as start
 from pcatool.missing import likelihood as climb
 from pcatool.missing.census import take_census
-from pcatool.missing.em import estimate, fit_em
-from pcatool.missing.solution import EMFit, as_solution, closed_form
+from pcatool.missing.em import EMFit, as_solution, closed_form, estimate, fit_em
 from pcatool.model.model import Model
 from pcatool.solvers import rows as solver_rows
 from pcatool.solvers.rows import Rows

@@ -15,8 +15,7 @@ from pcatool.linalg.sparse import SparseRows
 from pcatool.missing import em as start
 from pcatool.missing import em_sums as of_cells
 from pcatool.missing.census import take_census
-from pcatool.missing.em import estimate, fit_em
-from pcatool.missing.solution import EMFit
+from pcatool.missing.em import EMFit, estimate, fit_em
 
 # Two orders of the same sums, after a few dozen steps; about zero one component is 1e3 times the noise.
 ROUNDING = 1e-8

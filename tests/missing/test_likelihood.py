@@ -14,10 +14,9 @@ from often import often
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
 from pcatool.missing import likelihood as of_likelihood
-from pcatool.missing.em import fit_em
+from pcatool.missing.em import EMFit, fit_em
 from pcatool.missing.em_step import Parameters
 from pcatool.missing.likelihood import second_derivatives
-from pcatool.missing.solution import EMFit
 
 # Second differences of a likelihood of a few hundred, over steps of 1e-3: rounding 1e-13 / 1e-6, and the next term.
 DIFFERENCES = 1e-5

@@ -16,8 +16,8 @@ import pytest
 
 from missing.dense import density, em_step
 from missing.made import Array, angle, filled, fit
+from pcatool.missing.em import EMFit
 from pcatool.missing.project import fill, project_incomplete
-from pcatool.missing.solution import EMFit
 
 pytestmark = pytest.mark.long
 
