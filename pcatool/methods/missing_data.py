@@ -351,11 +351,9 @@ class TriplesPCA(IncompletePCA):
         self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, resources: FitResources = UNLIMITED
     ) -> Fit:
         """Fit a model to rows in compressed form, or to blocks of rows."""
-        if not isinstance(blocks, SparseRows):
-            return super().fit(blocks, columns, resources=resources)
-        table = blocks
-        if _is_complete(table):
-            return super().fit(_dense_blocks(table), columns, resources=_resources_of_blocks(table, resources))
+        table, resources = _complete_as_blocks(blocks, resources)
+        if not isinstance(table, SparseRows):
+            return super().fit(table, columns, resources=resources)
         problem, plan = self.problem(columns, table.n), self._plan_incomplete(table, columns, resources)
         if resources.limit is not None:
             plan.check(resources.limit, problem)
@@ -368,11 +366,9 @@ class TriplesPCA(IncompletePCA):
         self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, resources: FitResources = UNLIMITED
     ) -> Plan:
         """Return the plan of the fit, without fitting; raise the errors that the fit would raise."""
-        if not isinstance(blocks, SparseRows):
-            return super().plan(blocks, columns, resources=resources)
-        table = blocks
-        if _is_complete(table):
-            return super().plan(_dense_blocks(table), columns, resources=_resources_of_blocks(table, resources))
+        table, resources = _complete_as_blocks(blocks, resources)
+        if not isinstance(table, SparseRows):
+            return super().plan(table, columns, resources=resources)
         plan = self._plan_incomplete(table, columns, resources)
         if plan.solver == EM:
             problem = self.problem(columns, table.n)
@@ -414,14 +410,14 @@ class TriplesPCA(IncompletePCA):
         return self._finish_with_means(problem, solved, known, about.origin + about.shift, about.cells / table.n)
 
 
-def _is_complete(table: SparseRows) -> bool:
-    """Whether every cell is given."""
-    return len(table.values) == table.n * table.d
-
-
-def _resources_of_blocks(table: SparseRows, resources: FitResources) -> FitResources:
-    """Return resources that read the dense blocks of a table again."""
-    return resources._replace(reread=lambda: _dense_blocks(table), expected=lambda: table.n)
+def _complete_as_blocks(
+    blocks: Iterable[Array] | SparseRows, resources: FitResources
+) -> tuple[Iterable[Array] | SparseRows, FitResources]:
+    """Return a table in which every cell is given as dense blocks, which can be read again; anything else as it is."""
+    if not isinstance(blocks, SparseRows) or len(blocks.values) < blocks.n * blocks.d:
+        return blocks, resources
+    table = blocks
+    return _dense_blocks(table), resources._replace(reread=lambda: _dense_blocks(table), expected=lambda: table.n)
 
 
 def _dense_blocks(table: SparseRows) -> Iterator[Array]:
