@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, ModelError, RefusedError, UsageError, listed, show
+from pcatool.errors import DataError, ModelError, RefusedError, UsageError, grouped, listed, show
 from pcatool.linalg.blas import threads
 from pcatool.linalg.cross_moments import CrossMoments
 from pcatool.linalg.eigen import spectrum_of_factor, unit_spectrum
@@ -273,7 +273,7 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
         left = whole.centre.rows - gone.centre.rows
         if left < 1 or not whole.centre.weight > gone.centre.weight:
             raise DataError(
-                f"cannot remove {gone.centre.rows} of {whole.centre.rows} rows: none would be left",
+                f"cannot remove {grouped(gone.centre.rows)} of {grouped(whole.centre.rows)} rows: none would be left",
                 "remove fewer rows, or fit anew",
             )
         if unknown := [name for name in gone.classes if name not in whole.classes]:

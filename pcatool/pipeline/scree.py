@@ -16,7 +16,6 @@ from pcatool.progress import doing
 from pcatool.render.figures import check_room, picture_form
 from pcatool.render.scree import ScreeLook, scree_picture
 from pcatool.rules.base import Evidence, Verdict, compare
-from pcatool.rules.compare import Verdict, compare
 from pcatool.writers.sink import check_target, write_whole
 
 __all__ = ["ScreeRequest", "draw_scree", "fit_and_draw", "rule_choices", "smallest_k"]

@@ -30,9 +30,8 @@ from pcatool.render.figures import (
     new_figure,
     plain_matplotlib,
 )
-from pcatool.render.text import fold, format_numbers, percent, render_table
+from pcatool.render.text import fold, format_numbers, render_table
 from pcatool.rules.base import Verdict, agreement
-from pcatool.rules.compare import Verdict, agreement
 from pcatool.terminal import BOLD, CYAN, DIM, MAGENTA, styled
 
 __all__ = ["FIRST_COMPONENTS", "ScreeLook", "rules_report", "scree_chart", "scree_picture"]

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pcatool.rules.compare import Verdict
 
 import pcatool
 from pcatool.errors import UsageError, percent
@@ -20,7 +19,6 @@ from pcatool.model.model import VarianceTable
 from pcatool.options import PictureOptions
 from pcatool.render.figures import PICTURES, in_units, picture_form, plain_matplotlib
 from pcatool.render.scree import FIRST_COMPONENTS, ScreeLook, scree_figure, scree_picture
-from pcatool.render.text import percent
 from pcatool.rules.base import Verdict
 
 pytestmark = pytest.mark.long

@@ -14,16 +14,12 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from pcatool.errors import counted, percent, printable
+from pcatool.errors import counted, grouped, percent, printable
 from pcatool.model.description import name_of_total
 from pcatool.model.model import component_name
 from pcatool.render.figures import CLASS_COLORS, MARKERS, NUMBERS, PAGE, PAGE_DARK, signed
 from pcatool.render.inspection import fact_lines, proof_lines
-from pcatool.render.report.html_elements import Html, element, join, json_block
-from pcatool.render.report.sections import sections
 from pcatool.render.report.sentences import PROOFS, caveats, lead_sentence, verdict
-from pcatool.render.report.words import PROOFS, caveats, lead_sentence, verdict
-from pcatool.render.text import grouped, percent
 
 __all__ = ["page_html"]
 
@@ -203,8 +199,12 @@ def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
         for row in rows[:MAX_TABLE_COMPONENTS]
     ]
     omitted = len(rows) - len(cells)
-    note = [element("p", f"And {omitted} more, which pcatool inspect -v prints.", class_="quiet")] if omitted else []
-    titles = ("component", "eigenvalue", "largest relative error", "digits", "vouched for")
+    note = (
+        [element("p", f"And {grouped(omitted)} more, which pcatool inspect -v prints.", class_="quiet")]
+        if omitted
+        else []
+    )
+    titles = ("component", "eigenvalue", "largest relative error", "digits", "accurate")
     caption = "Accuracy of each eigenvalue; the error is relative to the eigenvalue"
     return join(table(caption, titles, cells), *note)
 
@@ -417,13 +417,8 @@ def _tiles(facts: Mapping[str, Any]) -> Html:
 def _facts(facts: Mapping[str, Any]) -> Html:
     """Return the lines of `inspect` on the model, without file and rows, as a definition list."""
     lines = [line for line in fact_lines(facts) if line[0] not in ("file", "rows")]
-    entries = [join(element("dt", label), element("dd", per_cent(text))) for label, text in lines]
+    entries = [join(element("dt", label), element("dd", text)) for label, text in lines]
     return element("dl", *entries, class_="facts")
-
-
-def per_cent(text: str) -> str:
-    """Return a line of terminal text with a space before each per cent sign, as in pages and pictures."""
-    return re.sub("(?<=[0-9])%", " %", text)
 
 
 # --- scree ---
@@ -436,7 +431,7 @@ def _variances(facts: Mapping[str, Any]) -> Html:
     cells = [
         (
             component_name(row["component"]),
-            *(f"{row['eigenvalue']:.6g}", percent(row["share"], 4), percent(row["cumulative"], 4)),
+            *(f"{row['eigenvalue']:.6g}", percent(row["share"]), percent(row["cumulative"])),
             *(f"{row['captured']:.6g}", f"{row['lost']:.6g}", "yes" if row["kept"] else "no"),
         )
         for row in rows
@@ -444,6 +439,8 @@ def _variances(facts: Mapping[str, Any]) -> Html:
     omitted = len(facts["variance"]) - len(rows)
     caption = f"Variance that the first components keep and lose; ddof {facts['ddof']}"
     note = (
-        [element("p", f"And {omitted} more, which pcatool explain-variance prints.", class_="quiet")] if omitted else []
+        [element("p", f"And {grouped(omitted)} more, which pcatool explain-variance prints.", class_="quiet")]
+        if omitted
+        else []
     )
     return element("details", element("summary", "The numbers"), table(caption, titles, cells), *note)
