@@ -24,7 +24,7 @@ from often import often
 from pcatool.engines.base import FAN
 from pcatool.engines.dask import Dask, cluster
 from pcatool.engines.dask import cluster as link
-from pcatool.errors import DataError, FileError, LostError, UsageError
+from pcatool.errors import DataError, FileError, LostError
 from programs import computed_for, need_avx2
 
 pytestmark = pytest.mark.long(first=True)
@@ -119,30 +119,6 @@ def test_other_errors_come_as_what_they_are(engine: Dask) -> None:
 # --- addresses, schedulers, workers ---
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    ["", "host", "host:8786", "http://host:8786", "tcp://host", "tcp://:8786", "tcp://host:0", "tcp://host:99999",
-     "tcp://host:8786/x", "inproc://1/2/3", "tcp://a b:1"],
-)  # fmt: skip
-def test_what_is_no_address_is_refused(wrong: str) -> None:
-    with pytest.raises(UsageError, match=r"is not the address of a Dask scheduler; write it as tcp://host:8786"):
-        Dask(wrong)
-
-
-@pytest.mark.parametrize("right", ["tcp://host:8786", "tls://10.0.0.1:1", "tcp://[::1]:8786", "ucx://h-1.x:65535"])
-def test_what_is_an_address_is_taken(right: str) -> None:
-    Dask(right)
-
-
-def test_a_scheduler_that_is_not_there() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with pytest.raises(LostError, match=rf"'tcp://127.0.0.1:{port}': Connection refused; check the address"):
-        Dask(f"tcp://127.0.0.1:{port}").__enter__()
-    with pytest.raises(LostError, match=r"cannot reach the Dask scheduler at 'tcp://a\.\.b:1': no such host"):
-        Dask("tcp://a..b:1").__enter__()
-
-
 def test_what_the_program_says_of_it(folder: Path, plain_environment: Mapping[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         place = f"tcp://127.0.0.1:{free.getsockname()[1]}"
@@ -156,20 +132,6 @@ def test_what_the_program_says_of_it(folder: Path, plain_environment: Mapping[st
     )
     assert (run.returncode, run.stdout) == (5, "")
     assert not (folder / "m.npz").exists()
-
-
-def test_a_server_that_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "CONNECT", 0.5)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-        with pytest.raises(LostError, match=rf"'tcp://127.0.0.1:{port}': no Dask scheduler answers"):
-            Dask(f"tcp://127.0.0.1:{port}").__enter__()
-
-
-def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(FileError, match=r"needs the package distributed; install it: pip install 'pcatool\[dask\]'"):
-        Dask(None).__enter__()
 
 
 def test_workers_that_are_others_and_a_scheduler_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

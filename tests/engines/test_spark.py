@@ -31,10 +31,7 @@ from engines.accumulators import Sums
 from pcatool.engines.spark import Spark, session
 from pcatool.engines.spark import cluster as watch
 from pcatool.engines.spark import session as java
-from pcatool.engines.spark.calls import error_of_spark
-from pcatool.engines.spark.cluster import error_of_task
-from pcatool.engines.spark.session import is_here
-from pcatool.errors import FileError, LostError, RefusedError, UsageError
+from pcatool.errors import FileError, LostError, UsageError
 from programs import has_avx2
 
 pytestmark = pytest.mark.long(first=True)
@@ -187,90 +184,6 @@ def a_master_that_says_nothing() -> None:
         master = f"spark://127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(LostError, match=f"the Spark master '{master}' does not answer; check the address"):
             Spark(master).__enter__()
-
-
-# --- sentences ---
-
-
-@pytest.mark.parametrize(
-    ("value", "sentence"),
-    [
-        (("node1", "0.0.1"), "the executor on 'node1' has pcatool 0.0.1, this is 0.1.0; install the same version"),
-        (("node1", ""), "the executor on 'node1' has no pcatool; install pcatool 0.1.0 there, or set PYSPARK_PYTHON"),
-    ],
-)
-def test_another_version_there(value: tuple[str, str], sentence: str) -> None:
-    error = error_of_task(value, "0.1.0")
-    assert isinstance(error, FileError)
-    assert str(error).startswith(sentence)
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "sentence"),
-    [
-        (
-            "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: 3.11, PySpark",
-            FileError,
-            "the executors have Python '3.12', this is Python '3.11'; set PYSPARK_PYTHON",
-        ),
-        ("ModuleNotFoundError: No module named 'pyarrow'", FileError, "the executors have no package 'pyarrow'; "),
-        ('java.io.IOException: Cannot run program "py9": error=2', FileError, "the executors cannot run 'py9'; "),
-        (
-            "java.lang.OutOfMemoryError: Java heap space",
-            RefusedError,
-            "Spark's Java process ran out of memory; give it more",
-        ),
-        ("is bigger than spark.driver.maxResultSize (1 MiB)", RefusedError, "the result is larger than spark.driver"),
-        ("Job 0 cancelled because SparkContext was shut down", LostError, "the Spark cluster was lost; check"),
-        (
-            "x\nCaused by: org.apache.spark.SparkException: why\n\tat y",
-            LostError,
-            "Spark failed: SparkException: why; ",
-        ),
-    ],
-)
-def test_what_spark_says_in_words(text: str, kind: type[Exception], sentence: str) -> None:
-    error = error_of_spark(RuntimeError(text))
-    assert type(error) is kind
-    assert str(error).startswith(sentence)
-
-
-def test_nothing_is_nothing() -> None:
-    assert Spark("local").map(spark_work.double, []) == []
-
-
-@pytest.mark.parametrize("address", ["", "local[x]", "spark://host", "tcp://127.0.0.1:8786", "somewhere"])
-def test_an_address_of_something_else(address: str) -> None:
-    with pytest.raises(UsageError, match="is not the address of a Spark master; write local"):
-        Spark(address)
-
-
-@pytest.mark.parametrize(
-    ("master", "here"),
-    [
-        ("local[2,4]", True),
-        ("local-cluster[2,1,1024]", True),
-        ("spark://127.0.0.1:7077", True),
-        ("spark://localhost:7077", True),
-        ("spark://localhost:7077,node2:7077", False),
-        ("spark://node1:7077", False),
-        ("yarn", False),
-    ],
-)
-def test_executors_on_this_machine_run_the_same_python(master: str, here: bool) -> None:
-    assert is_here(master) is here
-
-
-def test_who_tunes_java_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    assert not java.is_tuned("nowhere")
-    (tmp_path / "spark-defaults.conf").write_text("spark.driver.extraJavaOptions -XX:+UseG1GC\n")
-    assert java.is_tuned("nowhere")
-
-
-def test_spark_connect_is_refused() -> None:
-    with pytest.raises(UsageError, match="Spark Connect does not report"):
-        Spark("sc://host:15002")
 
 
 # --- what is not there ---
