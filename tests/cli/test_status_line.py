@@ -8,10 +8,13 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 import termios
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
-from io import BytesIO, TextIOWrapper
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +29,8 @@ import pcatool
 from pcatool.arrays import run_serially
 from pcatool.cli import reporter, status_line
 from pcatool.cli.status_line import State, StatusLine, bar_line, clock, cut_to_width
-from pcatool.options import SelectOptions, TableOptions
+from pcatool.errors import DataError
+from pcatool.options import GeneralOptions, SelectOptions, TableOptions
 from pcatool.pipeline.combine import models_of
 from pcatool.progress import Reporter, report_to
 from pcatool.readers.inputs import Inputs
@@ -291,3 +295,94 @@ def test_long_work_says_what_it_is(tmp_path: Path) -> None:
     assert stages_of(lambda: pcatool.save_model(model, path)) == ["writing"]
     assert stages_of(lambda: pcatool.transform(model, X)) == ["scoring"]
     assert stages_of(lambda: list(models_of([str(path)] * 2))) == ["model 1 of 2", "model 2 of 2"]
+
+
+# --- in this process ---
+
+
+class Terminal(StringIO):
+    """Standard error as a terminal, as wide as one that does not tell."""
+
+    def isatty(self) -> bool:
+        return True
+
+    @property
+    def screen(self) -> Screen:
+        screen = Screen(status_line.DEFAULT_WIDTH)
+        screen.feed(self.getvalue())
+        return screen
+
+
+@contextmanager
+def terminal() -> Iterator[Terminal]:
+    """Standard error is a terminal, where the line is drawn at once; no fixture, since pytest sets the streams anew."""
+    made = Terminal()
+    outside, inside = os.pipe()  # no terminal of a shell: nobody shares it
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(status_line, "STDERR", inside)
+        patch.setattr(status_line, "DELAY", 0.0)
+        patch.setattr(status_line, "INTERVAL", 0.01)
+        patch.setenv("TERM", "xterm")
+        patch.setattr(sys, "stderr", made)
+        yield made
+        reporter._close_line()
+        report_to(None)
+    os.close(outside)
+    os.close(inside)
+
+
+def wait_until(seen: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not seen():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+def test_notes_stand_above_the_line_and_a_result_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
+    note = "pcatool: note: left out text column 'a'"
+    with terminal() as shown:
+        told = reporter.ConsoleReporter(GeneralOptions())
+        told.at_stage("EM step 12")
+        wait_until(lambda: shown.screen.lines[-1].startswith("EM step 12  0:0"))
+        told.note("left out text column 'a'")
+        wait_until(lambda: shown.screen.lines[-1].startswith("EM step 12  0:0"))
+        assert shown.screen.lines[:-1] == [note]
+        reporter.print_result("a,b")
+        drawn = shown.getvalue()
+        told.at_stage("solving")
+        time.sleep(0.03)
+        assert shown.getvalue() == drawn, "nothing is drawn below a result"
+    assert shown.screen.lines == [note, ""]
+    assert capsys.readouterr().out == "a,b\n"
+
+
+def test_an_error_takes_the_place_of_the_line() -> None:
+    def run() -> int:
+        reporter.ConsoleReporter(GeneralOptions()).at_part(3, 12)
+        wait_until(lambda: shown.screen.lines[-1].startswith("working"))
+        assert re.fullmatch(r"working  [━╸]+ +25%  3 of 12 parts  0:0\d left", shown.screen.lines[-1])
+        raise DataError("a bad cell")
+
+    with terminal() as shown:
+        assert reporter.run_and_report(run, debug=False) == 3
+    assert shown.screen.lines == ["pcatool: error: a bad cell", ""]
+
+
+@pytest.mark.parametrize(("term", "quiet"), [("xterm", True), ("dumb", False)])
+def test_no_line_for_the_quiet_nor_on_a_terminal_that_cannot_go_back(
+    term: str, quiet: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with terminal() as shown:
+        monkeypatch.setenv("TERM", term)
+        reporter.ConsoleReporter(GeneralOptions(quiet=quiet)).at_stage("solving")
+        time.sleep(0.03)
+    assert shown.getvalue() == ""
+
+
+def test_a_terminal_that_goes_away_stops_no_run() -> None:
+    with terminal() as shown:
+        told = reporter.ConsoleReporter(GeneralOptions())
+        wait_until(lambda: shown.getvalue() != "")
+        shown.close()
+        told.note("nobody reads this")
+    assert told.notes == ["nobody reads this"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import pty
 import re
+import signal
 import stat
 import subprocess
 import sys
 from collections import Counter
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -193,3 +195,48 @@ def test_the_usual_pager_is_less(tmp_path: Path, plain_environment: dict[str, st
     there = {name: value for name, value in plain_environment.items() if name not in ("PAGER", "LESS")}
     there |= {"TERM": "xterm", "PATH": f"{tmp_path}:{there['PATH']}"}
     assert on_terminal(program("limits"), there) == "less with FRX\n"
+
+
+# --- the pager, in this process ---
+
+
+class Terminal(StringIO):
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("settings", "paged"),
+    [
+        ({"PAGER": "cat > shown; exit 1"}, True),
+        ({"PAGER": "no-such-program 2> /dev/null"}, False),
+        ({"PAGER": " "}, False),
+        ({"PAGER": "cat > shown", "TERM": "dumb"}, False),
+        ({"PAGER": "cat > shown", "LINES": "500"}, False),
+        ({"PATH": "."}, True),  # where `less` is found
+    ],
+)
+def test_a_topic_longer_than_the_screen_goes_to_the_pager(
+    settings: dict[str, str], paged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it, laid out; else it is printed. Afterwards Ctrl-C stops the program as before."""
+    monkeypatch.chdir(tmp_path)
+    less = tmp_path / "less"
+    less.write_text("#!/bin/sh\n/bin/cat > shown\necho $LESS > less_with\n")
+    less.chmod(0o755)
+    for name in ("PAGER", "LESS", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"TERM": "xterm", "COLUMNS": "80", "LINES": "24", **settings}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    interrupt = signal.getsignal(signal.SIGINT)
+    assert app.run(["help", "limits"]) == 0
+    assert signal.getsignal(signal.SIGINT) == interrupt
+    whole = shown("limits", 80, color=settings.get("TERM") != "dumb")
+    pager = Path("shown").read_text() if paged else None
+    assert (pager, sys.stdout.getvalue()) == ((whole, "") if paged else (None, whole))
+    assert ("PATH" in settings) == Path("less_with").exists()
+    if "PATH" in settings:
+        assert Path("less_with").read_text() == "FRX\n"
