@@ -18,8 +18,6 @@ from pcatool.errors import UsageError
 from pcatool.registry import PLOTS
 from pcatool.terminal import Screen
 
-pytestmark = pytest.mark.long
-
 REPORTS = ("explain-variance", "scree", "components", "plot", "report", "inspect", "diff")
 AGAIN = ("update", "merge", "subtract", "refit")
 COMMANDS = ("fit", "transform", "reconstruct", *REPORTS, *AGAIN, "completion", "help")
@@ -75,6 +73,7 @@ def examples(text: str) -> list[str]:
     return [line.strip() for line in joined.splitlines()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)])
 def test_the_program_prints_what_the_same_process_writes(words: tuple[str, ...], environment: dict[str, str]) -> None:
     """So the other tests here need not start it, which takes longest; `transform` stands for a wide window."""
@@ -175,6 +174,7 @@ def test_a_page_names_every_option(name: str) -> None:
                 assert choice in text
 
 
+@pytest.mark.long
 def test_the_examples_run_in_the_order_they_stand(folder: Path, environment: dict[str, str]) -> None:
     """Those of one page need what those before them made: one folder for all, as a reader would have it."""
     calls = examples(text_of("--help"))

@@ -213,15 +213,15 @@ def test_a_plan_fits_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["m.npz", "sample_data"]
 
 
-def test_a_page_and_reports(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_and_reports(capfd: pytest.CaptureFixture[str]) -> None:
     assert answer("report", "m.npz", HOUSES, "-o", "page.html", "-v") == 0
-    assert re.fullmatch(r"1 component, 5 of 5 rows: a page of [\d.]+ kB written to page\.html", said(capsys)[0])
+    assert re.fullmatch(r"1 component, 5 of 5 rows: a page of [\d.]+ kB written to page\.html", said(capfd)[0])
     assert Path("page.html").read_text().startswith("<!doctype html>")
     assert answer("report", "m.npz", "-v") == 0
-    out, error = capsys.readouterr()
+    out, error = capfd.readouterr()
     assert out.startswith("<!doctype html>")
     assert re.match(r"pcatool: 1 component: a page of [\d.]+ kB written to standard output\n", error)
     assert answer("scree", "m.npz", "--rules", "kaiser,0.9") == 0
-    assert capsys.readouterr().out.splitlines()[0] == "rule,k,reason"
+    assert capfd.readouterr().out.splitlines()[0] == "rule,k,reason"
     assert answer("scree", "m.npz", "-o", "scree.svg", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["output"] == "scree.svg"
+    assert json.loads(capfd.readouterr().out)["output"] == "scree.svg"

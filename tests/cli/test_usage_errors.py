@@ -57,6 +57,24 @@ WRONG = {
     "you mean chart?",
     "explain-variance m.npz --format tabel": "invalid value 'tabel' for --format: choose table, csv, json or markdown; "
     "did you mean tab",
+    # what the parser finds
+    "transform": "transform needs a MODEL, a file made by pcatool fit; see 'pcatool transform --help'",
+    "fit houses.csv -o": "-o needs a value; see 'pcatool fit --help'",
+    "--columns a fit houses.csv": "option '--columns' belongs after the command, as in pcatool fit --columns; see",
+    "diff a.npz b.npz --columns a": "option '--columns' is for fit, explain-variance, scree, components, plot, refit, "
+    "not for diff; see 'pcatool diff --help'",
+    "transform --model m.npz houses.csv": "no option '--model'; name it without an option: pcatool transform MODEL ",
+    "fit houses.csv -Z": "no option '-Z'; see 'pcatool fit --help'",
+    "fit houses.csv -o x --quiet=yes": "option '--quiet' does not take a value; see 'pcatool fit --help'",
+    # how tables are read
+    "fit t.csv -o x --decimal ';'": "--decimal ';' is not a decimal mark; give '.' or ','",
+    "fit t.csv -o x --thousands .": "--decimal and --thousands are both '.'; add --decimal ',' if the thousands mark",
+    "fit t.csv -o x --comment 1": "--comment '1' would split numbers; use a character that numbers do not have",
+    "fit t.csv -o x --strip 0": "--strip '0' would change numbers; leave out digits, signs and decimal marks",
+    "fit t.csv -o x --skip-lines=-1": "--skip-lines -1 is below 0; give a whole number from 0",
+    "fit t.csv -o x --encoding utf-99": "unknown encoding 'utf-99'; try latin-1, cp1252 or utf-16",
+    "fit t.csv -o x --absent zero": "--absent has no effect without --triples; leave out --absent",
+    "fit t.csv -o x --triples u,i,v --weights v": "--weights does not go with --triples; leave out --weights",
 }
 
 UNREADABLE = {
@@ -77,6 +95,74 @@ UNREADABLE = {
         3,
         "blanks.csv: one column, 'a b c', in which blanks separate numbers; read it with -d blanks\n",
     ),
+}
+
+# What the tables below are refused for, and the exit code.
+TABLES = {
+    "ab.csv": "a,b\n1,2\n3,5\n2,2\n",
+    "weights.csv": "a,w,t\n1,2,x\n3,5,y\n2,2,z\n",
+    "double.csv": "a,b,b\n1,2,3\n3,5,4\n",
+    "triples.csv": "u,i,v\na,x,1\na,y,2\nb,x,3\nb,y,\n",
+    "twice.csv": "u,i,v\na,x,1\na,x,2\n",
+    "nobody.csv": "u,i,v\n,x,1\na,x,2\n",
+    "pc.csv": "PC1,a\n1,2\n3,4\n",
+    "gap.csv": "PC1,PC3\n1,2\n3,4\n",
+    "many.csv": "PC1,PC2,PC3\n1,2,3\n3,4,5\n",
+    "nameless.csv": "1,2\n3,4\n",
+}
+REFUSED = {
+    # triples and weights
+    "fit triples.csv --triples u,i -o x": (2, "--triples 'u,i' names 2 columns; name three: user, item, value"),
+    "fit triples.csv --triples v,u,i -o x": (3, "triples.csv: column 'i' holds no numbers (first value 'x'); name the"),
+    "fit twice.csv --triples u,i,v -o x": (
+        3,
+        "user 'a', item 'x' is given twice, in data rows 1 and 2; give each cell",
+    ),
+    "fit nobody.csv --triples u,i,v -o x": (3, "nobody.csv, line 2: the user is missing; remove such lines"),
+    "fit triples.csv --triples u,i,v --absent zero -o x": (
+        3,
+        "triples.csv, line 5: the value is missing, and --absent",
+    ),
+    "fit triples.csv --triples u,i,v --missing em -k 0.9 -o x": (2, "with most cells missing, EM needs a number of"),
+    "fit triples.csv --triples u,i,v --missing em -k 1 --plan": (3, "-k 1 of 2 columns needs 5 parameters, and there"),
+    "fit weights.csv --weights t -o x": (3, "weights.csv: --weights 't' is a text column; name a column of numbers"),
+    "fit weights.csv --weights a,w -o x": (3, "weights.csv: --weights 'a,w' names 2 columns; name one column"),
+    "fit double.csv -o x": (
+        3,
+        "double.csv: columns 2 and 3 are both called 'b'; rename one, or leave it out by number",
+    ),
+    # scores or rows
+    "reconstruct pc.npz pc.csv": (2, "pc.csv: columns PC1, ... may be scores or the model's own columns; say which"),
+    "reconstruct ab.npz nameless.csv --no-header": (2, "nameless.csv: 2 columns without names may be scores or rows;"),
+    "reconstruct ab.npz gap.csv": (3, "gap.csv: column 'PC2' is missing, but there is 'PC3'"),
+    "reconstruct ab.npz many.csv": (3, "many.csv: column 'PC3', but the model has 2 components"),
+    "reconstruct ab.npz ab.csv --from scores": (
+        3,
+        "ab.csv: no columns of scores (PC1, ...); give the output of pcatool",
+    ),
+    "reconstruct ab.npz scores.csv --with-error": (
+        2,
+        "--with-error needs the original rows, but the input holds scores",
+    ),
+    "reconstruct ab.npz triples.csv --triples u,i,v --from scores": (2, "--triples reads rows, not scores; leave out"),
+    # plots
+    "plot scores ab.csv ab.npz -o x.svg": (2, "ab.npz is a model, but comes after ab.csv; name the model first, then"),
+    "plot scores ab.npz ab.npz -o x.svg": (2, "ab.npz is a model, but rows are expected here; name the model first"),
+    "plot biplot scores.csv -o x.svg": (2, "scores.csv holds scores, but a biplot also shows columns; name the model"),
+    "plot scores ab.csv --engine dask -o x.svg": (2, "--engine dask cannot draw rows; fit and transform there, then"),
+    "plot scores scores.csv -s -o x.svg": (
+        2,
+        "scores.csv holds scores: -s has no effect; --from rows reads it as data",
+    ),
+    "plot scores ab.csv --color zz -o x.svg": (3, "ab.csv: no column 'zz' (there: 'a', 'b')"),
+    "plot loadings ab.npz -s -o x.svg": (2, "ab.npz is already fitted: -s has no effect; give the data"),
+    # two results
+    "fit ab.csv -o - --scores -": (
+        2,
+        "the model and the scores cannot both go to standard output; name a file for one",
+    ),
+    "fit ab.csv -o x.csv --scores ./x.csv": (2, "-o and --scores both name './x.csv'; name two files"),
+    "components ab.npz --image 3x3 -o x.png": (3, "an image of 3x3 has 9 pixels, but there are 2 columns; fit only"),
 }
 
 
@@ -113,3 +199,29 @@ def test_what_may_be_meant_so(call: str, tmp_path: Path, monkeypatch: pytest.Mon
     Path("–odd.csv").write_text("a,b\n1,2\n3,5\n")
     Path("t.csv").write_text("a=b\n1=2\n–=4\n3=5\n")
     assert app.run([*shlex.split(call), "--missing", "drop"]) == 0
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables, models of two of them, and scores."""
+    folder = tmp_path_factory.mktemp("tables")
+    for name, text in TABLES.items():
+        (folder / name).write_text(text)
+    for name in ("ab", "pc"):
+        assert app.run(["fit", str(folder / f"{name}.csv"), "-q", "-k", "2", "-o", str(folder / f"{name}.npz")]) == 0
+    model, rows, scores = (str(folder / name) for name in ("ab.npz", "ab.csv", "scores.csv"))
+    assert app.run(["transform", model, rows, "-o", scores]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_a_table_that_does_not_go_with_the_call(
+    call: str, tables: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told why, and nothing is written."""
+    monkeypatch.chdir(tables)
+    before = sorted(tables.iterdir())
+    code, said = REFUSED[call]
+    found = answer(call, capsys)
+    assert (found[0], found[1][: len(said)]) == (code, said)
+    assert sorted(tables.iterdir()) == before

@@ -152,7 +152,7 @@ def waiting(number: int) -> None:
 
 
 def test_work_that_nobody_does_is_given_up(session: Session, spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "HEARTBEAT", 0.01)
+    monkeypatch.setattr(cluster, "HEARTBEAT", 0.06)
     assert spark._session is not None
     monkeypatch.setattr(spark._session, "patience", 0.1)
     session.sparkContext.executors = 0
@@ -162,7 +162,7 @@ def test_work_that_nobody_does_is_given_up(session: Session, spark: Spark, monke
 
 
 def test_executors_that_end_are_missed(session: Session, spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "HEARTBEAT", 0.01)
+    monkeypatch.setattr(cluster, "HEARTBEAT", 0.06)
     assert spark._session is not None
     monkeypatch.setattr(spark._session, "patience", 0.1)
     counts = iter([2, 2])
