@@ -208,6 +208,9 @@ def test_arrays_as_numpy_may_also_write_them() -> None:
 CUT = MODEL.basis.copy()
 CUT[:, 1] = CUT[:, 0]
 
+SUPERVISED = {"method": "supervised", "labels": ["w"], "label_kernel": "linear"}
+STEPS = {"steps": 3, "converged": True, "noise_variance": 0.1, "log_likelihood": -1.0}
+
 REFUSED: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "empty"),
     "text": (b"a,b\n1,2\n", "archive"),
@@ -340,6 +343,21 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             {"close_pairs": [[1, 1]]}, {"close_pairs": [[0, 1]]}, {"close_pairs": [[1, 99]]}, {"eigen_residual": -1.0},
             {"vouched": [True], "relative_error": [1e-9]},
         )
+    },
+    # Settings that exclude or need each other.
+    **{
+        word: (with_meta(**more), word)
+        for word, more in {
+            "a supervised model needs labels and label_kernel": {"method": "supervised"},
+            "whiten is 'pca', which a supervised model cannot have": {**SUPERVISED, "whiten": "pca", "epsilon": 0.0},
+            "missing is 'mean', which a supervised model cannot have": {**SUPERVISED, "missing": "mean"},
+            "label_gamma is '1.0', but label_kernel is not rbf": {**SUPERVISED, "label_gamma": 1.0},
+            "label_numbers are '['v']', not a list of labels": {**SUPERVISED, "label_numbers": ["v"]},
+            "weights_kind is 'reliability', but weights is missing": {"weights_kind": "reliability"},
+            "epsilon is '0.5', but whiten is missing": {"epsilon": 0.5},
+            "the model whitens, but epsilon is missing": {"whiten": "pca"},
+            "missing is 'error', but the model was fitted by EM": {"em": STEPS},
+        }.items()
     },
     # What no setting may be, known or not.
     **{

@@ -1,0 +1,124 @@
+"""Fits of rows with missing cells: what is said of doubtful results, and tables with one line for each cell."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pcatool
+from pcatool.arrays import Array
+from pcatool.errors import DataError, PcatoolWarning, UsageError
+from pcatool.model.model import Model
+
+TRIPLES = {"triples": ("user", "item", "rating")}
+
+
+def fitted(data: Any, **settings: Any) -> tuple[Model, list[str]]:
+    """A model, and the warnings of its fit."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = pcatool.fit(data, **settings)
+    return model, [str(warning.message) for warning in said if issubclass(warning.category, PcatoolWarning)]
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+# --- warnings ---
+
+
+@pytest.mark.parametrize("how", ["mean", "em"])
+def test_groups_of_columns_that_no_row_links_are_named(how: str, rng: np.random.Generator) -> None:
+    X = rng.normal(size=(40, 6))
+    X[:20, :3] = X[20:, 3:] = np.nan
+    _, said = fitted(X, components=1, missing=how)
+    assert said[0] == (
+        "2 groups of columns that no row links: 'c1', 'c2', 'c3'; 'c4', 'c5', 'c6'; "
+        "the data do not determine how components combine these groups"
+    )
+    X[20, 5] = 1.0  # a row with cells of both
+    assert "no row links" not in "".join(fitted(X, components=1, missing=how)[1])
+
+
+@pytest.mark.parametrize(("k", "remedy"), [(1, ""), (2, "; use a smaller value of components")])
+def test_components_that_leave_no_noise(k: int, remedy: str, rng: np.random.Generator) -> None:
+    X = rng.normal(size=(30, k)) @ rng.normal(size=(k, 5)) + 1
+    X[::4, 1] = np.nan
+    assert fitted(X, components=k, missing="em")[1] == [
+        f"the components explain every observed cell and leave no noise{remedy}"
+    ]
+
+
+def test_centred_rows_are_filled_in_two_passes(rng: np.random.Generator) -> None:
+    """As the table with means in its missing cells."""
+    X = rng.normal(size=(50, 4)) + 1e6
+    X[::7, 2] = X[3, 0] = np.nan
+    whole = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    assert fitted(X, missing="mean", center_rows=True, components=2)[0].k == 2
+    model, said = fitted(X, missing="mean", solver="svd", components=2)
+    expected, _ = fitted(whole, solver="svd", components=2)
+    np.testing.assert_allclose(model.eigenvalues, expected.eigenvalues, rtol=1e-9)
+    assert said == []
+
+
+# --- one line for each cell ---
+
+
+def lines_of(X: Array) -> pd.DataFrame:
+    rows, columns = np.nonzero(~np.isnan(X))
+    return pd.DataFrame({"user": rows, "item": [f"i{j}" for j in columns], "rating": X[rows, columns]})
+
+
+def frame_of(X: Array) -> pd.DataFrame:
+    return pd.DataFrame(X, columns=[f"i{j}" for j in range(X.shape[1])])
+
+
+def test_lines_of_all_cells_are_the_table(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(30, 4))
+    lines, _ = fitted(lines_of(X), **TRIPLES, components=2)
+    table, _ = fitted(frame_of(X), components=2)
+    for name in ("eigenvalues", "basis", "mean"):
+        assert getattr(lines, name).tobytes() == getattr(table, name).tobytes()
+    assert lines.columns == table.columns
+
+
+@pytest.mark.parametrize("how", [{"missing": "mean"}, {"missing": "em"}, {"absent": "zero"}])
+def test_lines_of_some_cells_are_the_table_with_holes(how: dict[str, str], rng: np.random.Generator) -> None:
+    X = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 6)) + 0.1 * rng.normal(size=(60, 6))
+    X[rng.random(X.shape) < 0.3] = np.nan
+    X = X[~np.isnan(X).all(axis=1)]  # who has no cell has no line
+    lines, said = fitted(lines_of(X), **TRIPLES, **how, components=2)
+    zeros = np.nan_to_num(X) if "absent" in how else X
+    table, _ = fitted(frame_of(zeros), components=2, **({} if "absent" in how else how))
+    close = 1e-6 if how.get("missing") == "em" else 1e-10  # EM climbs by sums of another order
+    np.testing.assert_allclose(lines.eigenvalues[:2], table.eigenvalues[:2], rtol=close)
+    np.testing.assert_allclose(np.abs((lines.basis * table.basis).sum(axis=0)), 1, rtol=close)
+    assert said == []
+
+
+@pytest.mark.parametrize("how", [{}, {"missing": "em"}, {"missing": "mean"}, {"absent": "zero"}])
+def test_the_plan_of_lines_is_the_way_that_the_fit_takes(how: dict[str, str], rng: np.random.Generator) -> None:
+    X = rng.normal(size=(60, 6))
+    X[rng.random(X.shape) < 0.3] = np.nan
+    lines = lines_of(X)
+    plan = pcatool.plan(lines, **TRIPLES, **how, components=2)
+    model, _ = fitted(lines, **TRIPLES, **how, components=2)
+    assert plan["solver"] == model.meta["solver"]
+    assert model.meta["reason"].startswith(plan["reason"])
+    assert (plan["rows"], plan["columns"]) == (60, 6)
+
+
+def test_lines_that_em_cannot_fit_are_refused_by_plan_and_fit(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(4, 3))
+    X[range(4), [0, 1, 2, 0]] = np.nan
+    for work in (pcatool.plan, pcatool.fit):
+        with pytest.raises(DataError, match="of 3 columns needs 9 parameters, and there are 8 observed cells"):
+            work(lines_of(X), **TRIPLES, missing="em", components=3)
+        with pytest.raises(UsageError, match=r"EM needs a number of components, not .*0\.9"):
+            work(lines_of(X), **TRIPLES, missing="em", components=0.9)
