@@ -1,4 +1,4 @@
-"""The chart in a terminal: right at every width, with every mark, for every shape of spectrum."""
+"""The chart in a terminal: right at every width, with every mark, for every shape of spectrum; and the picture."""
 
 import re
 
@@ -9,7 +9,8 @@ from rich.cells import cell_len
 from pcatool.errors import percent
 from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
-from pcatool.render.scree import scree_chart
+from pcatool.render.scree import ScreeLook, scree_chart, scree_picture
+from pcatool.rules.base import Verdict
 
 IRIS = [4.228, 0.243, 0.078, 0.024]
 
@@ -220,3 +221,31 @@ def test_nothing_is_said_of_a_rest_that_is_not_there():
 )
 def test_the_largest_drop(eigenvalues, drop):
     assert largest_drop(np.array(eigenvalues)) == drop
+
+
+# --- the picture ---
+
+
+def words_of(eigenvalues, kept, **more):
+    """The words of the picture."""
+    svg = scree_picture(table_of(eigenvalues), kept=kept, form="svg", title="m.npz", **more)
+    return re.findall(r"<!-- (.*?) -->", svg.decode())
+
+
+def test_a_picture_names_marks_scales_and_what_the_rules_pick():
+    verdicts = [Verdict("kaiser", 12, ""), Verdict("elbow", 3, ""), Verdict("mle", None, "no"), Verdict("0.9", 12, "")]
+    said = words_of([50.0, 40.0, 30.0, *np.linspace(3, 1, 17), 0.0], 12, scree=ScreeLook(log=True), verdicts=verdicts)
+    assert {"m.npz", "component", "eigenvalue (logarithmic)", "not shown: 1 eigenvalue of 0"} <= {*said}
+    assert {"kaiser", "elbow", "mle", "0.9", "does not apply", "picked by (most: 12)"} <= {*said}
+    assert "largest drop: after 3" in said
+    assert any(word.startswith("k = 12 kept: ") for word in said)
+
+
+def test_a_picture_of_many_components_shows_the_first_unless_all_are_asked_for():
+    said = words_of(steep(784), 331)
+    assert any(word.startswith("k = 331 kept: ") and word.endswith("\N{RIGHTWARDS ARROW}") for word in said)
+    assert "784" not in said
+    said = words_of(steep(784), 331, scree=ScreeLook(all_components=True, log_components=True))
+    assert "component (logarithmic)" in said
+    assert "500" in said
+    assert any(word.startswith("k = 331 kept: ") and word.endswith("%") for word in said)
