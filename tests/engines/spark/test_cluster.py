@@ -164,7 +164,7 @@ def test_work_that_nobody_does_is_given_up(session: Session, spark: Spark, monke
 def test_executors_that_end_are_missed(session: Session, spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "HEARTBEAT", 0.06)
     assert spark._session is not None
-    monkeypatch.setattr(spark._session, "patience", 0.1)
+    monkeypatch.setattr(spark._session, "patience", 0.4)
     counts = iter([2, 2])
     monkeypatch.setattr(spark._session, "executors", lambda: next(counts, 0))
     with pytest.raises(LostError, match=rf"the Spark master '{MASTER}' has no executors left; check that it is still"):
