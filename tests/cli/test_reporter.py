@@ -31,8 +31,9 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No reporter of a command stays the current one of this process."""
+    """The run begins now, and no reporter of a command stays the current one of this process."""
     monkeypatch.chdir(folder)
+    monkeypatch.setattr(reporter, "STARTED_AT", monotonic())
     yield
     report_to(None)
 
