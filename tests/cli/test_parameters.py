@@ -140,7 +140,7 @@ def test_one_output_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(*words) == 0
     rows, error, files = [line for line in said(capsys) if not line.startswith(("note", "warning"))]
     assert rows.startswith("7 rows read and written, 1 of them with missing cells")
-    assert rows.endswith("; 2 columns, 1 component, 100.0000% of the variance")
+    assert rows.endswith("; 2 columns, 1 component, 100.00% of the variance")
     assert re.fullmatch(r"mean squared error \d\S* in the units of the fit", error)
     assert files == "2 files read"
     assert len(Path("s.csv").read_text().splitlines()) == 8
@@ -153,7 +153,7 @@ def test_a_folder_of_outputs_and_what_was_done_before(capsys: pytest.CaptureFixt
     words = ["transform", "m.npz", "in", "-o", "out/", "-v"]
     assert answer(*words) == 0
     assert said(capsys) == [
-        "10 rows read and written; 2 columns, 1 component, 100.0000% of the variance",
+        "10 rows read and written; 2 columns, 1 component, 100.00% of the variance",
         "2 files written to out/",
     ]
     first = Path("out/a.csv").read_bytes()
@@ -176,7 +176,7 @@ def test_parts_that_a_cluster_writes(capsys: pytest.CaptureFixture[str], monkeyp
         Path(f"in/{name}.csv").write_bytes(Path(HOUSES).read_bytes())
     assert answer("transform", "m.npz", "in", "-o", "parts/", "--engine", "dask", "-v") == 0
     assert said(capsys) == [
-        "10 rows read and written; 2 columns, 1 component, 100.0000% of the variance",
+        "10 rows read and written; 2 columns, 1 component, 100.00% of the variance",
         "2 parts written to parts/",
         "2 files read",
         "engine dask: 2 parts",
@@ -192,7 +192,7 @@ def test_a_fit_that_scores_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
     lines = said(capsys)
     assert "4 rows read, 3 used, 1 dropped; 2 columns used; centred, not standardised, divisor n (ddof 0)" in lines
     assert "1 cell missing (12.50%) in 1 row: 1 empty" in lines
-    assert "missing by column: 'a' 25.0%" in lines
+    assert "missing by column: 'a' 25.00%" in lines
     assert lines[-2:] == ["model written to f.npz", "scores of 4 rows, 1 left empty for missing cells written to s.csv"]
     assert [len(line) > 2 for line in Path("s.csv").read_text().splitlines()[1:]] == [True, False, True, True]
 

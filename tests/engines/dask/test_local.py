@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import dask
 import psutil
 import pytest
+from distributed import Client
 
+from engines.dask.in_this_process import workers
 from engines.dask_processes import until
 from pcatool.engines.dask import Dask
-from pcatool.engines.dask.local import Local
+from pcatool.engines.dask.local import LocalWorkers, _serve
 from pcatool.errors import LostError
 
 
@@ -61,7 +65,7 @@ def test_a_worker_that_is_killed_is_replaced(temporary: Path, tmp_path: Path, mo
     def running() -> set[int]:
         return {child.pid for child in psutil.Process().children()} - before
 
-    local = Local()
+    local = LocalWorkers()
     local.start()
     try:
         first = running()
@@ -73,3 +77,17 @@ def test_a_worker_that_is_killed_is_replaced(temporary: Path, tmp_path: Path, mo
     finally:
         local.close()
     assert running() == set()
+
+
+def test_a_worker_has_one_thread_and_ends_with_its_scheduler(tmp_path: Path) -> None:
+    with workers(0) as there:
+        address = there.scheduler_address
+        worker = threading.Thread(target=lambda: asyncio.run(_serve(address, str(tmp_path))))
+        worker.start()
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=10)
+            assert list(client.nthreads().values()) == [1]
+            assert client.submit(sum, [1, 2]).result(timeout=10) == 3
+            assert list(tmp_path.iterdir()) != []
+    worker.join(10)
+    assert not worker.is_alive()
