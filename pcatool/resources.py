@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import resource
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -13,12 +14,27 @@ from typing import Any
 
 from pcatool.errors import FileError, UsageError, show
 
-__all__ = ["Spool", "cannot_spool", "free_bytes", "parse_size", "release_free_memory", "size_text", "tune_allocator"]
+__all__ = [
+    "Spool",
+    "admitting",
+    "cannot_spool",
+    "free_bytes",
+    "limit_text",
+    "need_text",
+    "or_admitting",
+    "parse_size",
+    "release_free_memory",
+    "size_text",
+    "tune_allocator",
+]
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # parameters of mallopt in the GNU C library
 
 # Unit of a size -> exponent of 1000 or 1024.
 UNIT_EXPONENTS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+# The program alone takes more: a smaller number without a unit is a forgotten unit.
+LEAST_PLAIN_NUMBER = 1_000_000
 
 # Files with a container's memory limit and its use: control groups of version 2, then of version 1.
 CGROUP_MEMORY_FILES = (
@@ -30,11 +46,16 @@ CGROUP_MEMORY_FILES = (
 def parse_size(text: str) -> int:
     """Return the bytes in a text such as `2GB`, `500 MiB`, `1.5g` or a plain number.
 
-    K, M, G and T are powers of 1024, or of 1000 before a bare B. Raises `UsageError` for any other text.
+    K, M, G and T are powers of 1024, or of 1000 before a bare B. Raises `UsageError` for any other text, and for a
+    plain number that is too small to be a number of bytes.
     """
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)(b?)\s*", text, re.IGNORECASE | re.ASCII)
     if match is None or float(match.group(1)) <= 0:
         raise UsageError(f"--memory {show(text)} is not an amount of memory", "write 500MB, 2GB or a number of bytes")
+    if not any(match.groups()[1:]) and float(match.group(1)) < LEAST_PLAIN_NUMBER:
+        raise UsageError(
+            f"--memory {show(text)} has no unit, and that many bytes are too few", f"write --memory {text.strip()}MB"
+        )
     base = 1000 if match.group(4) and not match.group(3) else 1024
     return int(float(match.group(1)) * base ** UNIT_EXPONENTS[match.group(2).lower()])
 
@@ -45,6 +66,33 @@ def size_text(count: float) -> str:
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
     return f"{count / 1e3:.3g} kB"
+
+
+def need_text(count: float) -> str:
+    """Like `size_text`, rounded up, so that it never reads like a limit that is smaller."""
+    return size_text(_rounded(count, math.ceil))
+
+
+def limit_text(limit: float) -> str:
+    """Return the words for a memory limit, rounded down, and where it comes from."""
+    return f"the limit is {size_text(_rounded(limit, math.floor))} (--memory, else half of what is free)"
+
+
+def _rounded(count: float, towards: Callable[[float], int]) -> float:
+    """Round a number of bytes to three digits."""
+    step: int = 10 ** max(len(str(int(count))) - 3, 0)
+    return towards(count / step) * step
+
+
+def admitting(need: int) -> str | None:
+    """Return the option that admits a fit of `need` bytes, such as `--memory 108MB`; None if less memory is free."""
+    return f"--memory {need_text(need).replace(' ', '')}" if need <= free_bytes() else None
+
+
+def or_admitting(remedy: str, need: int) -> str:
+    """Return the remedy, and the option that admits a fit of `need` bytes if so much memory is free."""
+    admits = admitting(need)
+    return f"{remedy}, or give {admits}" if admits else remedy
 
 
 def tune_allocator() -> None:

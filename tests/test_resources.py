@@ -1,4 +1,4 @@
-"""The temporary file: what is put is got, a disk that is full is said to be, and nothing is left behind."""
+"""Sizes in messages; the temporary file: what is put is got, a full disk is told, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -15,9 +15,43 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pcatool.errors import FileError
-from pcatool.resources import Spool
+from pcatool import resources
+from pcatool.errors import FileError, UsageError
+from pcatool.resources import Spool, admitting, limit_text, need_text, parse_size
 from programs import kernels
+
+# --- sizes ---
+
+
+@pytest.mark.parametrize("text", ["50", "0.5", "999999", " 727 "])
+def test_a_small_number_without_a_unit_has_lost_its_unit(text: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        parse_size(text)
+    assert refusal.value.remedy == f"write --memory {text.strip()}MB"
+
+
+def test_a_large_number_without_a_unit_is_one_of_bytes() -> None:
+    assert parse_size("1000000") == 1_000_000
+    assert parse_size("50B") == 50
+    assert parse_size("50k") == 50 << 10
+
+
+@pytest.mark.parametrize(("need", "limit"), [(727_400_001, 727_400_000), (1001, 1000), (108_000_001, 108_000_000)])
+def test_a_need_never_reads_like_a_limit_below_it(need: int, limit: int) -> None:
+    assert need_text(need) not in limit_text(limit)
+
+
+@pytest.mark.parametrize("need", [100_000_001, 107_400_000, 999_900_001, 1_234_567_890, 95 << 20, 2_000_000_000])
+def test_the_limit_that_a_message_names_admits(need: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "free_bytes", lambda: 2 * need)
+    option = admitting(need)
+    assert option is not None
+    assert need <= parse_size(option.removeprefix("--memory ")) <= 1.01 * need
+    monkeypatch.setattr(resources, "free_bytes", lambda: need - 1)
+    assert admitting(need) is None
+
+
+# --- the temporary file ---
 
 
 def got(spool: Spool, size: int, place: int) -> bytes:
@@ -145,8 +179,9 @@ def test_a_temporary_file_that_cannot_be_made(temporary: Path, monkeypatch: pyte
 LIMITED = """
 import resource
 import numpy as np
-from pcatool.errors import FileError
-from pcatool.resources import Spool
+from pcatool import resources
+from pcatool.errors import FileError, UsageError
+from pcatool.resources import Spool, admitting, limit_text, need_text, parse_size
 spool = Spool()
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 data = np.arange(1000.0)

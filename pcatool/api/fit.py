@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from pcatool.api.arguments import job_of, texts
 from pcatool.api.keywords import FitSettings
-from pcatool.api.messages import errors_name_settings
+from pcatool.api.messages import errors_name_settings, with_settings
 from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
@@ -59,7 +59,7 @@ def fit(
 def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
     """Return the plan of a fit of `data`, without fitting: solver, reason, rows, passes, bytes at the peak.
 
-    Settings: those of `fit`.
+    If `fit` would refuse so many bytes, `refusal` is the text of its error. Settings: those of `fit`.
 
     >>> import pcatool
     >>> pcatool.plan("sample_data/houses.csv")["solver"]
@@ -67,7 +67,8 @@ def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
     """
     from pcatool.render.summary import plan_facts
 
-    return plan_facts(fitting.plan_fit(job_of(data, settings)))
+    facts = plan_facts(fitting.plan_fit(job_of(data, settings)))
+    return facts | {"refusal": with_settings(facts["refusal"])} if "refusal" in facts else facts
 
 
 @errors_name_settings

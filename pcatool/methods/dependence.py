@@ -31,7 +31,7 @@ from pcatool.methods.label_kernels import (
     product_with,
 )
 from pcatool.progress import Reporter
-from pcatool.resources import size_text
+from pcatool.resources import limit_text, need_text, or_admitting
 from pcatool.solvers.base import (
     MIN_VARIANCE,
     Problem,
@@ -131,13 +131,15 @@ class Columns(NamedTuple):
         return int(np.count_nonzero(self.centre.varies))
 
 
-def refuse_above(limit: int | None, need: int, what: str, remedy: str) -> None:
-    """Raise `RefusedError` if `need` bytes are more than the limit."""
+def refuse_above(limit: int | None, need: int, what: str, remedy: str, *, known: bool = False) -> None:
+    """Raise `RefusedError` if `need` bytes are more than the limit.
+
+    `known`: no later need is larger, so that the remedy can name the limit that admits the fit.
+    """
     if limit is not None and need > limit:
         raise RefusedError(
-            f"{what}: that takes about {size_text(need)}, the limit is {size_text(limit)} "
-            "(--memory, else half of what is free)",
-            remedy,
+            f"{what}: that takes about {need_text(need)}, {limit_text(limit)}",
+            or_admitting(remedy, need) if known else remedy,
         )
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ from pcatool.model.model import FORMAT_VERSION
 from pcatool.options import FitOptions, parse_components
 from pcatool.options.fields import settings_of
 from pcatool.progress import Reporter, doing
-from pcatool.resources import size_text
+from pcatool.resources import limit_text, need_text, or_admitting
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import MIN_VARIANCE, squares_overflow, too_few_rows
 from pcatool.solvers.plan import Plan, blocks_bytes, in_flight, most_kept, total_bytes
@@ -58,6 +59,7 @@ SLAB_COPIES = 3  # copies of a slab of kernel values per thread, without landmar
 # With landmarks: of the kernel values (the values, and one copy while errors are bounded), and of phi (as multiplied,
 # centred, and one in between).
 VALUE_COPIES, PHI_COPIES = 2, 3
+LANDMARKS = (100, 300, 1000)  # numbers of landmarks that a remedy tries; the largest that fits is the most accurate
 ROW_COPIES = 3  # copies of the rows: as read, as prepared, and one in between
 
 
@@ -85,23 +87,19 @@ class MemoryNeeds(NamedTuple):
             yield block
 
     def check(self, n: int | None, how: str, *, dense: bool = False) -> None:
-        """Raise `RefusedError` if n rows need more than the memory limit, with a remedy.
-
-        `how` tells how n is known; `dense` is as for `peak`.
-        """
+        """Raise `RefusedError` above the memory limit; `how` tells how n is known, `dense` is as for `peak`."""
         limit, need = self.resources.limit, self.peak(n, dense=dense)
         if limit is None or need <= limit:
             return
-        bound = f"the limit is {size_text(limit)} (--memory, else half of what is free)"
         if self.options.landmarks is not None:
-            raise RefusedError(
-                f"--landmarks {self.options.landmarks} needs about {size_text(need)}, {bound}", "give fewer landmarks"
-            )
-        possible = self.kernel.of_rows and not self.kernel.graph
-        raise RefusedError(
-            f"kernel PCA of {n} rows ({how}) needs {size_text(need)} for matrices of {n} x {n}, {bound}",
-            "--landmarks 1000 needs no such matrix" if possible else "give fewer rows",
-        )
+            what, remedy = f"--landmarks {self.options.landmarks} needs about {need_text(need)}", "give fewer landmarks"
+        else:
+            what = f"kernel PCA of {n} rows ({how}) needs {need_text(need)} for matrices of {n} x {n}"
+            remedy = "give fewer rows"
+            for m in LANDMARKS if self.kernel.of_rows and not self.kernel.graph else ():
+                if self._replace(options=replace(self.options, landmarks=m)).peak(n) <= limit:
+                    remedy = f"--landmarks {m} needs no such matrix"
+        raise RefusedError(f"{what}, {limit_text(limit)}", remedy if how == "so far" else or_admitting(remedy, need))
 
     def peak(self, n: int | None, *, dense: bool = False) -> int:
         """Bytes at the peak, including the program; `dense` if LAPACK decomposes the whole matrix."""
@@ -480,7 +478,9 @@ class KernelPCA:
             name, reason = data.needs.solver(known)
             passes = "1"
         grows = n is None and name != NYSTROEM
-        return Plan(name, reason, n, data.d, passes, data.needs.peak(known), resources.threads, grows=grows)
+        plan = Plan(name, reason, n, data.d, passes, data.needs.peak(known), resources.threads, grows=grows)
+        needs = data.needs._replace(resources=resources)
+        return plan.refused_by(lambda: needs.check(known, "so far" if n is None else "about"))
 
     def _read(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources

@@ -141,8 +141,7 @@ class IncompletePCA(PCA):
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
         """Fit a model to blocks (h, d) of rows with NaN in the missing cells."""
         rows, problem, plan = self._prepare(blocks, columns, resources)
-        if resources.limit is not None:
-            plan.check(resources.limit, problem)
+        plan.check(resources.limit, problem)
         with threads(1):
             if self.options.policy == EM:
                 return self._fit_by_em(rows, problem, plan)
@@ -155,6 +154,7 @@ class IncompletePCA(PCA):
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
         """Return the plan of the fit, without fitting."""
         rows, problem, plan = self._prepare(blocks, columns, resources)
+        plan = plan.refused_by(lambda: plan.check(resources.limit, problem))
         if self.options.policy != EM:
             return plan
         if rows.complete and (census := take_census(rows, problem)).missing.any():
@@ -355,8 +355,7 @@ class TriplesPCA(IncompletePCA):
         if not isinstance(table, SparseRows):
             return super().fit(table, columns, resources=resources)
         problem, plan = self.problem(columns, table.n), self._plan_incomplete(table, columns, resources)
-        if resources.limit is not None:
-            plan.check(resources.limit, problem)
+        plan.check(resources.limit, problem)
         with threads(1):
             if plan.solver == EM:
                 return self._fit_em(table, problem, take_census(table, problem), resources.engine)
@@ -369,11 +368,10 @@ class TriplesPCA(IncompletePCA):
         table, resources = _complete_as_blocks(blocks, resources)
         if not isinstance(table, SparseRows):
             return super().plan(table, columns, resources=resources)
-        plan = self._plan_incomplete(table, columns, resources)
+        problem, plan = self.problem(columns, table.n), self._plan_incomplete(table, columns, resources)
         if plan.solver == EM:
-            problem = self.problem(columns, table.n)
             check_census(take_census(table, problem), problem)
-        return plan
+        return plan.refused_by(lambda: plan.check(resources.limit, problem))
 
     def _plan_incomplete(self, table: SparseRows, columns: tuple[str, ...], resources: FitResources) -> Plan:
         """Return the plan for a table with absent cells.

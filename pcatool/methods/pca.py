@@ -137,8 +137,7 @@ class PCA:
         rows without variance.
         """
         rows, problem, plan = self._prepare(blocks, columns, resources)
-        if resources.limit is not None:
-            plan.check(resources.limit, problem)
+        plan.check(resources.limit, problem)
         with threads(1):  # each factorisation sets its own number of threads
             solved = self._solve(rows, problem, plan)
             release_free_memory()
@@ -155,7 +154,9 @@ class PCA:
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
         """Return the plan of the fit, without fitting."""
-        return self._prepare(blocks, columns, resources._replace(limit=None))[2]  # a plan alone needs no memory
+        # A plan alone needs no memory.
+        _, problem, plan = self._prepare(blocks, columns, resources._replace(limit=None))
+        return plan.refused_by(lambda: plan.check(resources.limit, problem))
 
     def _prepare(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
@@ -171,20 +172,20 @@ class PCA:
         if expected is None:
             more = make_plan(name, reason, problem, 2 * known, resources.threads, resources.reading())
             plan = plan._replace(rows=None, grows=more.peak_bytes > plan.peak_bytes)
-        plan = plan.at_least(self._peak_after_solving(rows, problem, plan))
+        if rows.small and rows.n is not None:
+            plan = self._with_work_on_held_rows(rows.n, problem, plan)
         return rows, problem, plan.with_scoring(self._scored_bytes(problem, known, resources))
 
-    def _peak_after_solving(self, rows: Rows, problem: Problem, plan: Plan) -> int:
-        """Bytes at the peak of later work on the held rows: a second solver, or a rule that needs the rows."""
-        if not rows.small or rows.n is None:
-            return 0
+    def _with_work_on_held_rows(self, n: int, problem: Problem, plan: Plan) -> Plan:
+        """Return the plan with later work on n held rows: a rule that needs the rows, or a second solver."""
         rule = problem.wish if isinstance(problem.wish, str) else ""
-        need = RULES[split_rule(rule)[0]].memory_needed(rows.n, problem.d) if rule else 0
-        kept = 8 * KEPT_SQUARES * min(rows.n, problem.d) * problem.d
-        peak = total_bytes(problem.d, need + kept) if need else 0
+        need = RULES[split_rule(rule)[0]].memory_needed(n, problem.d) if rule else 0
+        kept = 8 * KEPT_SQUARES * min(n, problem.d) * problem.d
+        if need:
+            plan = plan.at_least(total_bytes(problem.d, need + kept))
         if self.options.solver == "auto" and plan.solver != FALLBACK_SOLVER and (rule or problem.d <= CHEAP_COLUMNS):
-            peak = max(peak, fallback_plan(problem, rows.n, plan.threads, plan.reading).peak_bytes)
-        return peak
+            plan = plan.with_solving_again(fallback_plan(problem, n, plan.threads, plan.reading).peak_bytes)
+        return plan
 
     def _scored_bytes(self, problem: Problem, rows: int, resources: FitResources) -> int:
         """Bytes at the peak of scoring the rows, with two copies of the model, which may hold the scatter."""

@@ -83,12 +83,7 @@ class SupervisedPCA(PCA):
         labels.
         """
         task, plan = self.task(blocks, columns, resources)
-        refuse_above(
-            None if plan.grows else resources.limit,  # an unknown number of rows is checked as rows arrive
-            plan.peak_bytes,
-            f"solver {plan.solver} for {plan.rows or 'some'} rows of {plan.columns} columns",
-            "use fewer columns (-c, -x)" if plan.solver == "cross-moment" else HOLDS_NO_ROWS,
-        )
+        _check_memory(plan, resources.limit)
         with threads(1), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
             if self.options.kernel is not None:
                 return self._in_features(task)
@@ -109,7 +104,8 @@ class SupervisedPCA(PCA):
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
         """Return the plan of the fit, without fitting."""
-        return self.task(blocks, columns, resources)[1]
+        plan = self.task(blocks, columns, resources)[1]
+        return plan.refused_by(lambda: _check_memory(plan, resources.limit))
 
     def task(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
@@ -243,6 +239,17 @@ class SupervisedPCA(PCA):
         shared = " about the label: the dependence of the columns on it has"
         warn_past_rank(self.reporter, rank, k, shared, "eigenvalues there")
         warn_uncertain(self.reporter, uncertain, "; these components hardly depend on the label")
+
+
+def _check_memory(plan: Plan, limit: int | None) -> None:
+    """Raise `RefusedError` if a fit with this plan needs more than the memory limit."""
+    refuse_above(
+        None if plan.grows else limit,  # an unknown number of rows is checked as rows arrive
+        plan.peak_bytes,
+        f"solver {plan.solver} for {plan.rows or 'some'} rows of {plan.columns} columns",
+        "use fewer columns (-c, -x)" if plan.solver == "cross-moment" else HOLDS_NO_ROWS,
+        known=True,
+    )
 
 
 def _kernel_reason(options: FitOptions) -> str:

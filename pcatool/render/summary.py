@@ -11,7 +11,7 @@ from pcatool.model.model import Model
 from pcatool.progress import FitCounts
 from pcatool.readers.row_counts import RowCounts
 from pcatool.render.facts import kept_lines, model_facts, sums_facts, sums_line
-from pcatool.resources import size_text
+from pcatool.resources import need_text, size_text
 from pcatool.solvers.plan import Plan
 from pcatool.stores.uri import shown
 
@@ -90,7 +90,7 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
-    """Return the facts of `fit --plan`: solver, reason, size, passes and peak memory."""
+    """Return the facts of `fit --plan`: solver, reason, size, passes, peak memory, and the refusal if there is one."""
     return {
         "command": "fit --plan",
         "solver": plan.solver,
@@ -99,7 +99,11 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "columns": plan.columns,
         "passes": plan.passes,
         "peak_bytes": plan.peak_bytes,
-    } | {name: value for name, value in (("parts", plan.parts), ("peak_grows", plan.grows)) if value}
+    } | {
+        name: value
+        for name, value in (("parts", plan.parts), ("peak_grows", plan.grows), ("refusal", plan.refusal))
+        if value
+    }
 
 
 def plan_lines(facts: Mapping[str, Any]) -> list[str]:
@@ -111,11 +115,12 @@ def plan_lines(facts: Mapping[str, Any]) -> list[str]:
         f"rows: {rows}; columns: {grouped(facts['columns'])}",
         f"passes over the data: {facts['passes']}{parts}",
         f"memory at the peak: {_peak(facts)}",
+        *([f"the fit would be refused: {facts['refusal']}"] if "refusal" in facts else []),
     ]
 
 
 def _peak(facts: Mapping[str, Any]) -> str:
-    size = size_text(facts["peak_bytes"])
+    size = need_text(facts["peak_bytes"])  # rounded up: a fit with this limit is admitted
     return f"more than {size}, grows with the rows" if facts.get("peak_grows") else f"about {size}"
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from pcatool.arrays import QUEUED_TASKS, block_rows, most_tasks
 from pcatool.errors import RefusedError
 from pcatool.registry import SOLVERS
-from pcatool.resources import size_text
+from pcatool.resources import admitting, limit_text, need_text
 from pcatool.solvers.base import Estimate, Problem, Solver, estimate_in_memory
 from pcatool.solvers.rows import SMALL_BYTES
 
@@ -66,6 +67,9 @@ MARGIN = 0.05
 # Bytes per column: its name and its place, in several tables.
 COLUMN_BYTES = 1 << 10
 
+# Components that a remedy advises to keep where a share or a rule asks for too many.
+FEW_COMPONENTS = 10
+
 # Solvers that hold all rows in memory.
 HOLDS_ROWS = ("svd", "dual")
 
@@ -89,55 +93,82 @@ class Plan(NamedTuple):
     passes: str
     peak_bytes: int
     threads: int
-    remedy: str | None = None  # remedy if memory is short and no other solver can be chosen
+    remedy: str | None = None  # what makes the fit smaller, if no other solver can be chosen
     reading: int = 0  # bytes of the peak for reading the input
     grows: bool = False  # the peak is that of the rows so far, and their final number is unknown
     parts: int = 0  # parts of the input that are read by other processes
     scoring: bool = False  # whether scoring the rows sets the peak
+    later: int = 0  # bytes at the peak of other work than solving, whatever the solver
+    solving_again: int = 0  # bytes at the peak of FALLBACK_SOLVER, which may solve again if no solver was asked for
+    refusal: str = ""  # why the fit would be refused, and the remedy
 
     def at_least(self, peak: int) -> Plan:
-        """Return the plan with a peak of at least this many bytes."""
-        return self._replace(peak_bytes=max(self.peak_bytes, peak))
+        """Return the plan with a peak of at least this many bytes, whatever the solver."""
+        return self._replace(peak_bytes=max(self.peak_bytes, peak), later=max(self.later, peak))
+
+    def with_solving_again(self, peak: int) -> Plan:
+        """Like `at_least`, for FALLBACK_SOLVER."""
+        return self._replace(peak_bytes=max(self.peak_bytes, peak), solving_again=peak)
 
     def with_scoring(self, peak: int) -> Plan:
         """Like `at_least`, for scoring after the fit."""
         return self._replace(peak_bytes=peak, scoring=True) if peak > self.peak_bytes else self
 
-    def check(self, limit: int, problem: Problem) -> None:
+    def refused_by(self, check: Callable[[], None]) -> Plan:
+        """Return the plan with the words of the `RefusedError` that `check` raises, if it raises one."""
+        try:
+            check()
+        except RefusedError as error:
+            return self._replace(refusal=str(error))
+        return self
+
+    def check(self, limit: int | None, problem: Problem) -> None:
         """Raise `RefusedError` if the peak is above `limit` bytes, with a remedy that fits."""
-        if self.peak_bytes <= limit:
+        if limit is None or self.peak_bytes <= limit:
             return
+        need = need_text(self.peak_bytes)
         if self.scoring:
             raise RefusedError(
-                f"scoring the rows needs about {size_text(self.peak_bytes)}, the limit is {size_text(limit)} "
-                "(--memory, else half of what is free)",
+                f"scoring the rows needs about {need}, {limit_text(limit)}",
                 "leave out --scores, and run transform with the model; or give a smaller -k, or --threads 1",
             )
         size = f"{self.rows} x {self.columns}" if self.rows is not None else f"{self.columns} columns"
-        message = (
-            f"{f'solver {self.solver}' if self.remedy is None else 'the fit'} needs about {size_text(self.peak_bytes)} "
-            f"for {size}, the limit is {size_text(limit)} (--memory, else half of what is free)"
-        )
-        raise RefusedError(message, self._remedy(limit, problem) if self.remedy is None else self.remedy)
+        what = f"solver {self.solver}" if self.remedy is None else "the fit"
+        raise RefusedError(f"{what} needs about {need} for {size}, {limit_text(limit)}", self._remedy(limit, problem))
 
     def _remedy(self, limit: int, problem: Problem) -> str:
-        """Return the text of a remedy that fits in memory."""
-        fitting = [name for name in SOLVERS if name != self.solver and self._would_fit(name, limit, problem)]
-        other = f"--solver {fitting[0]} would fit" if fitting else "use fewer columns (-c, -x)"
-        if fitting[:1] == ["randomized"]:
-            other += ", with a small number for -k"
-        if _peak(_estimate(self.solver, problem, self.rows), problem, self.rows, 1, self.reading) <= limit:
-            other = "--threads 1 would fit"
-        return other
+        """Return the options that would admit the fit, and what else would make it smaller."""
+        admits = None if self.grows else admitting(self.peak_bytes)
+        options = [option for option in (self._smaller(limit, problem), admits) if option]
+        remedies = [f"{' or '.join(options)} would do"] if options else []
+        one_column = problem._replace(columns=problem.columns[:1])
+        if self.remedy is not None:
+            remedies += [self.remedy] if limit > PROGRAM_BYTES else []
+        elif len(options) < 2 and self._fits(self.solver, one_column, limit):
+            remedies.append("use fewer columns (-c, -x)")
+        return ", or ".join(remedies) or "use a machine with more memory"
 
-    def _would_fit(self, name: str, limit: int, problem: Problem) -> bool:
-        """Whether the solver `name` can solve the problem, and fits in memory."""
-        if name == "randomized" and not isinstance(problem.wish, int):
-            return False
-        if name in HOLDS_ROWS and self.rows is None:
-            return False
-        need = _estimate(name, problem, self.rows)
-        return _peak(need, problem, self.rows, self.threads, self.reading) <= limit
+    def _smaller(self, limit: int, problem: Problem) -> str | None:
+        """Return options with which the fit takes no more than `limit` bytes; None if there are none."""
+        if self.remedy is not None:
+            return None
+        if self.solving_again <= limit and self._fits(self.solver, problem, limit, threads=1):
+            return "--threads 1"
+        possible = [name for name in SOLVERS if name not in HOLDS_ROWS or self.rows is not None]
+        if not isinstance(problem.wish, int):
+            possible.remove("randomized")
+        for name in possible:
+            if self._fits(name, problem, limit):
+                return f"--solver {name}"
+        few = problem._replace(wish=FEW_COMPONENTS)
+        if problem.d > COLUMNS_PER_COMPONENT * FEW_COMPONENTS and self._fits("randomized", few, limit):
+            return f"--solver randomized -k {FEW_COMPONENTS}"
+        return None
+
+    def _fits(self, name: str, problem: Problem, limit: int, threads: int | None = None) -> bool:
+        """Whether the fit by the solver `name` takes no more than `limit` bytes."""
+        peak = _peak(_estimate(name, problem, self.rows), problem, self.rows, threads or self.threads, self.reading)
+        return max(peak, self.later if problem.d == self.columns else 0) <= limit
 
 
 def make_plan(name: str, reason: str, problem: Problem, rows: int | None, threads: int, reading: int = 0) -> Plan:

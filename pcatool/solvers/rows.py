@@ -20,7 +20,7 @@ from pcatool.arrays import (
     nothing_to_fit,
 )
 from pcatool.errors import FileError, RefusedError, grouped
-from pcatool.resources import Spool, release_free_memory, size_text
+from pcatool.resources import Spool, limit_text, need_text, release_free_memory
 
 __all__ = ["AT_ONCE", "SMALL_BYTES", "BlockStore", "Rows", "first_heavy_row"]
 
@@ -171,8 +171,7 @@ class Rows:
         need = COPIES * size if self._bytes_of_rows is None else self._bytes_of_rows(count)
         if self._limit is not None and need > self._limit:
             raise RefusedError(
-                f"the first {grouped(count)} rows in memory need {size_text(need)}, the limit is "
-                f"{size_text(self._limit)} (--memory, else half of what is free)",
+                f"the first {grouped(count)} rows in memory need {need_text(need)}, {limit_text(self._limit)}",
                 "use --solver covariance, which holds no rows, or --solver randomized with a small -k",
             )
 

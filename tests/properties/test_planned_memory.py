@@ -224,7 +224,10 @@ def test_a_wide_file_is_let_go_of_once_it_was_read(tmp_path: Path) -> None:
 def test_a_plan_is_told_whatever_the_limit(fit: Callable[..., Any]) -> None:
     X = np.random.default_rng(0).normal(size=(60, 9))
     if fit is pcatool.plan:
-        assert fit(X, memory="1MB")["peak_bytes"] > 1 << 20
+        plan = fit(X, memory="1MB")
+        assert plan["peak_bytes"] > 1 << 20
+        assert 'the limit is 1 MB (memory, else half of what is free); memory="' in plan["refusal"]
+        assert "refusal" not in fit(X, memory="4GB")
     else:
         with pytest.raises(RefusedError, match="the limit is 1 MB"):
             fit(X, memory="1MB")

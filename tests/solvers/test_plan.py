@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
 from pcatool.arrays import recut
+from pcatool.methods.base import FitResources
+from pcatool.methods.missing_data import IncompletePCA
+from pcatool.methods.pca import PCA
+from pcatool.options import FitOptions
+from pcatool.progress import Reporter
 from pcatool.registry import SOLVERS
+from pcatool.resources import parse_size
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import FALLBACK_SOLVER, choose, fallback_plan, joined_rows, make_plan
+from pcatool.solvers.plan import FALLBACK_SOLVER, Plan, choose, fallback_plan, joined_rows, make_plan
 from pcatool.solvers.rows import SMALL_BYTES, Rows
 from solvers.cases import fit, names_of
 
@@ -102,3 +111,70 @@ def test_merging_waits_for_a_task_where_one_is_under_way_at_a_time() -> None:
     peaks = [make_plan("tsqr", "", problem, 100_000, threads).peak_bytes for threads in (1, 2)]
     assert peaks[0] < 105 * 10**6 + 1.05 * 8 * d * d * 11
     assert peaks[1] > peaks[0] + 8 * d * d * 4
+
+
+# --- refusals for memory ---
+
+ONE_MB = 1_000_000
+
+
+def plan_under(limit: int, X: Any, threads: int = 4, **options: Any) -> Plan:
+    """Return the plan of a fit of X (n, d) under a limit in bytes."""
+    method = IncompletePCA if "missing" in options else PCA
+    resources = FitResources(limit=limit, threads=threads, expected=lambda: len(X))
+    return method(FitOptions(**options), Reporter()).plan(
+        recut([X], X.shape[1]), names_of(X.shape[1]), resources=resources
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "limits"),
+    [
+        ((1797, 64), {}, (50, 105, 110)),
+        ((3000, 900), {}, (95, 150, 200)),
+        ((9000, 900), {"solver": "svd"}, (150, 400)),
+        ((20_000, 200), {"components": "parallel"}, (110, 160)),
+        ((30, 6000), {"components": 3}, (97, 101, 110)),
+        ((4100, 4100), {"solver": "covariance"}, (300, 600)),
+        ((3000, 50), {"missing": "em", "components": 3}, (98, 101)),
+        ((3000, 50), {"missing": "mean", "solver": "svd"}, (98, 101, 104)),
+    ],
+)
+def test_the_remedies_of_a_refusal_admit_the_fit(
+    shape: tuple[int, int], options: dict[str, Any], limits: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pcatool.resources.free_bytes", lambda: 64 << 30)
+    X = np.random.default_rng(0).normal(size=shape)
+    if "missing" in options:
+        X[0, 0] = np.nan
+    refused = 0
+    for limit in limits:
+        refusal = plan_under(limit * ONE_MB, X, **options).refusal
+        if not refusal:
+            continue
+        refused += 1
+        memory = re.search(r"--memory ([0-9.]+[MG]B) would do", refusal)
+        assert memory is not None, refusal
+        assert not plan_under(parse_size(memory[1]), X, **options).refusal
+        if "; --threads 1 or" in refusal:
+            assert not plan_under(limit * ONE_MB, X, threads=1, **options).refusal
+        if (solver := re.search(r"; --solver ([a-z]+)(?: -k ([0-9]+))? or ", refusal)) is not None:
+            other = options | {"solver": solver[1]} | ({"components": int(solver[2])} if solver[2] else {})
+            assert not plan_under(limit * ONE_MB, X, **other).refusal, refusal
+    assert refused
+
+
+def test_a_limit_below_the_program_advises_only_more_memory() -> None:
+    assert plan_under(50 * ONE_MB, np.zeros((100, 9))).refusal.endswith(
+        "half of what is free); --memory 99.7MB would do"
+    )
+
+
+def test_fewer_columns_are_advised_where_they_help() -> None:
+    refusal = plan_under(150 * ONE_MB, np.zeros((3000, 2000))).refusal
+    assert "use fewer columns (-c, -x)" in refusal
+
+
+def test_no_more_memory_is_advised_than_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pcatool.resources.free_bytes", lambda: 60 * ONE_MB)
+    assert plan_under(50 * ONE_MB, np.zeros((100, 9))).refusal.endswith("; use a machine with more memory")
