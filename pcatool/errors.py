@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -34,6 +34,7 @@ __all__ = [
     "nearest",
     "percent",
     "printable",
+    "put_for_model",
     "show",
 ]
 
@@ -193,6 +194,21 @@ def edit_distance(a: str, b: str) -> int:
             row.append(cost)
         before, last = last, row
     return last[-1]
+
+
+# The advice to leave columns out of a fit, with the argument of -x as a shell reads it; and the same among options.
+QUOTED = r"(?:'[^']*'|\"'\"|[^\s;,()'\"]|,(?=\S))+"
+LEAVE_OUT = re.compile(rf"(leave (?:it|them|the columns?)) out with -x(?: ({QUOTED}))?")
+EXCLUDING = re.compile(rf"(?: -x {QUOTED})+(?= \(column )")
+
+
+def put_for_model(text: str, without: Callable[[str], str]) -> str:
+    """Return a message of a reader as a run says it that applies a model, and has no -x to leave columns out.
+
+    `without` gets the argument of -x, "" if there is none, and returns the call that makes a model without the columns.
+    """
+    text = EXCLUDING.sub("", text)
+    return LEAVE_OUT.sub(lambda found: f"{found[1]} out of the model with {without(found[2] or '')}", text)
 
 
 def nearest_file_hint(path: str) -> str:
@@ -394,10 +410,13 @@ class BadCell(DataError):
 class MissingColumns(DataError):
     """Columns that are needed but not there; the message gives the nearest column, or the columns there are."""
 
-    def __init__(self, names: Sequence[str], present: Sequence[str], where: str, remedy: str = "") -> None:
+    def __init__(
+        self, names: Sequence[str], present: Sequence[str], where: str, remedy: str = "", used: Collection[str] = ()
+    ) -> None:
+        """`used` are columns that are there and needed themselves, so that none of them can be meant."""
         noun = "column" if len(names) == 1 else "columns"
         message = f"{where}: no {noun} {listed(names)}"
-        near = nearest(names[0], present)
+        near = nearest(names[0], [name for name in present if name not in used])
         if near is not None:
             message += f" (nearest: {show(near)})"
         elif present:

@@ -1,8 +1,12 @@
-"""Numbers in texts for people are written in one way."""
+"""Numbers in texts for people are written in one way; remedies of readers, as runs say them that apply a model."""
+
+from __future__ import annotations
+
+import shlex
 
 import pytest
 
-from pcatool.errors import counted, grouped, percent
+from pcatool.errors import counted, grouped, percent, put_for_model
 
 
 @pytest.mark.parametrize(
@@ -27,3 +31,23 @@ def test_counts_have_a_comma_between_groups_of_three_digits() -> None:
     texts = [grouped(count) for count in (0, 999, 1000, 12345, 5_000_000)]
     assert texts == ["0", "999", "1,000", "12,345", "5,000,000"]
     assert [counted(count, "row") for count in (0, 1, 1797)] == ["0 rows", "1 row", "1,797 rows"]
+
+
+MENDED = {
+    "correct the cell, or leave it out with -x b": "correct the cell, or leave it out of the model with DO b",
+    "add them, or leave them out with -x a,b; --skip-bad": (
+        "add them, or leave them out of the model with DO a,b; --skip-bad"
+    ),
+    "leave it out with -x 'a, b', or not": "leave it out of the model with DO 'a, b', or not",
+    "no value; leave the columns out with -x": "no value; leave the columns out of the model with DO ",
+    "leave it out with " + f"-x {shlex.quote(chr(39))}": f"leave it out of the model with DO {shlex.quote(chr(39))}",
+    "read it with --decimal ',' -x c -x 'd e' (column 'c' has other marks: '2.5')": (
+        "read it with --decimal ',' (column 'c' has other marks: '2.5')"
+    ),
+    "column 'a': 'x' is not a number": "column 'a': 'x' is not a number",
+}
+
+
+@pytest.mark.parametrize("text", MENDED)
+def test_columns_are_left_out_of_a_model_by_a_call_of_its_own(text: str) -> None:
+    assert put_for_model(text, lambda columns: f"DO {columns}") == MENDED[text]

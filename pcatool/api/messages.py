@@ -8,12 +8,14 @@ the settings. Commands such as `pcatool refit -k` stay as they are.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import Field, fields
-from functools import cache, wraps
+from functools import cache, partial, wraps
+from inspect import signature
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from pcatool.errors import PcatoolError
+from pcatool.errors import PcatoolError, put_for_model
 from pcatool.options import (
     ApplyOptions,
     ComponentsOptions,
@@ -58,11 +60,14 @@ COMMAND_LINE_ONLY = ("--format", "--output-header", "--no-output-header")
 KEYWORD_SWITCHES = ("fill", "preimage")
 
 # A command of pcatool, up to the end of its clause; or an option, with the next word if this is surely its value: a
-# quoted text, a number, a file name, a word before a closing parenthesis, or a word that the option knows.
+# quoted text, a number, a file name, a word before a closing parenthesis, any word after --null-value and after
+# "with -x", or a word that the option knows.
 COMMAND = r"pcatool [a-z][a-z-]*[^;,()]*"
 OPTION = r"(?<![\w-])(--[a-z][a-z0-9-]*|-[a-zA-Z])(?![\w-])"
 NUMBER = r"-?[0-9]+(?:[.,x][0-9]+|e-?[0-9]+)*[A-Za-z]*(?![\w-])"
-VALUE = rf"'[^']*'|{NUMBER}|[\w-]+(?:\.\w+|/[\w/]*)|[^\s();,]+(?=\))|[a-z][a-z0-9-]*"
+WORDS = r"[^\s;,]+(?:,[^\s;,]+)*"
+ANY_WORD = rf"(?<=--null-value[ =]){WORDS}|(?<=with -x ){WORDS}"
+VALUE = rf"'[^']*'|{ANY_WORD}|{NUMBER}|[\w-]+(?:\.\w+|/[\w/]*)|[^\s();,]+(?=\))|[a-z][a-z0-9-]*"
 TOKENS = re.compile(rf"{COMMAND}|{OPTION}(?:[ =]({VALUE}))?")
 
 P = ParamSpec("P")
@@ -86,15 +91,24 @@ def with_settings(text: str) -> str:
 def errors_name_settings(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function of the API: messages and remedies of the errors that it raises name settings."""
 
+    applies_model = "model" in signature(function).parameters and function.__name__ != "refit"
+
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return function(*args, **kwargs)
         except PcatoolError as error:
+            if applies_model:
+                error.reword(partial(put_for_model, without=_refit))
             error.reword(with_settings)
             raise
 
     return call
+
+
+def _refit(columns: str) -> str:
+    """Return the call that makes a model without some columns, given as an argument of -x."""
+    return f"refit(model, exclude={' '.join(shlex.split(columns))!r})" if columns else "refit(model, exclude=...)"
 
 
 def _replacement(match: re.Match[str], text: str) -> str:
@@ -115,7 +129,12 @@ def _replacement(match: re.Match[str], text: str) -> str:
 
 
 def _is_value(match: re.Match[str], setting: ApiSetting) -> bool:
-    """Whether the word after an option is its value: a word that it knows, or the last one in parentheses."""
+    """Whether the word after an option is its value.
+
+    That is a word that it knows, the last one in parentheses, or any word after --null-value and after "with -x".
+    """
+    if match.string[: match.start(2) - 1].endswith(("--null-value", "with -x")):
+        return True
     return match[2] in setting.words or match.string[match.end() : match.end() + 1] == ")"
 
 

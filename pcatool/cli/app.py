@@ -9,6 +9,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import Field, fields, is_dataclass
 from glob import glob
 from itertools import pairwise
@@ -40,6 +41,7 @@ from pcatool.cli.commands import (
     transform,
     update,
 )
+from pcatool.cli.parameters import remedies_for_model
 from pcatool.cli.reporter import print_message, print_on_stderr, print_result
 from pcatool.cli.usage_errors import error_line, further_values_error, no_command
 from pcatool.errors import EXIT_CODES, UsageError, nearest_file_hint, show
@@ -305,11 +307,13 @@ def command(app: typer.Typer, function: Callable[..., int], name: str, usage: st
     """
     hints = get_type_hints(function, include_extras=True)
     parameters: list[inspect.Parameter] = []
+    option_names: set[str] = set()
     records: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
         kind = hints[parameter.name]
         if is_dataclass(kind):
             records[parameter.name] = kind
+            option_names.update(name for field in fields(kind) for name in field.metadata["flag"].names)
             parameters.extend(_typer_parameter(parameter.name, f) for f in fields(kind))
         else:
             parameters.append(parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY))
@@ -320,7 +324,8 @@ def command(app: typer.Typer, function: Callable[..., int], name: str, usage: st
             key: record(**{f.name: _convert(f, given[f"{key}__{f.name}"]) for f in fields(record)})
             for key, record in records.items()
         }
-        return function(**others, **filled)
+        with nullcontext() if "-x" in option_names else remedies_for_model(others.get("model")):
+            return function(**others, **filled)
 
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {p.name: p.annotation for p in parameters}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pcatool.cli.reporter import ConsoleReporter, print_on_stderr
-from pcatool.errors import FileError, ModelError, UsageError
+from pcatool.errors import FileError, ModelError, PcatoolError, UsageError, put_for_model
 from pcatool.options import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, EngineOptions, OutputOptions, TableOptions
 from pcatool.stores.uri import is_remote
 from pcatool.terminal import Screen
@@ -32,6 +34,7 @@ __all__ = [
     "model_of",
     "prints_usage",
     "refuse_binary",
+    "remedies_for_model",
     "variance_report",
     "write_model",
     "write_rows",
@@ -120,6 +123,27 @@ def model_of(path: str, inputs: Sequence[str] | None) -> Model:
         if any(is_zip(name) for name in inputs or ()):
             raise UsageError(error.message, "name the model first, then the data") from None
         raise
+
+
+@contextmanager
+def remedies_for_model(path: str | None) -> Iterator[None]:
+    """Let errors of a run that applies the model at `path` advise `refit` where readers advise -x; None: no model."""
+    try:
+        yield
+    except PcatoolError as error:
+        if path is not None:
+            error.reword(partial(put_for_model, without=partial(_without_columns, path)))
+        raise
+
+
+def _without_columns(path: str, columns: str) -> str:
+    """Return what makes a model without some columns, given as an argument of -x: `refit`, or a new fit."""
+    from pcatool.model.npz import load_model
+
+    with suppress(PcatoolError):  # a model from standard input cannot be read again
+        if path != STDIN and load_model(path).statistic is None:
+            return f"a new fit (pcatool fit -x {columns or 'COLUMN'})"
+    return f"pcatool refit {quote(path)} -x {columns or 'COLUMN'} -o NEW.npz"
 
 
 def is_zip(path: str) -> bool:

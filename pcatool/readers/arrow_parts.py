@@ -28,7 +28,7 @@ from pcatool.readers.arrow_columns import (
     texts_at,
     valid_rows,
 )
-from pcatool.readers.base import Batch, Column, Feature, RoundedCell, above_2_53, all_finite, first_rounded
+from pcatool.readers.base import Batch, Column, Feature, RoundedCell, above_2_53, all_finite, first_rounded, leave_out
 from pcatool.readers.csv_reader.count_missing import count_in_numbers
 from pcatool.readers.csv_reader.dialect import Dialect
 
@@ -100,7 +100,7 @@ def _numbers_in(array: pa.Array, column: Column) -> Array:
         raise BadValue(
             at,
             f"column {show(column.name)}: {show(cell)} is not a number, and the column is of type {column.arrow_type}",
-            "correct the cell, or leave the column out with -x",
+            f"correct the cell, or {leave_out(column.name)}",
         )
     if missing is not None:
         out[~missing] = NULL

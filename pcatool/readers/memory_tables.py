@@ -18,7 +18,7 @@ from pcatool.arrays import Array, Runner, block_rows, run_serially
 from pcatool.errors import BadCell, DataError, UsageError, check_memory, show
 from pcatool.readers.arrow_columns import column_of, has_value, plain_column
 from pcatool.readers.arrow_parts import ArrowPart
-from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Column, Feature, Part, all_finite
+from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, bad_cell_remedy
 from pcatool.readers.csv_reader.count_missing import count_in_numbers
 from pcatool.readers.csv_reader.dialect import Dialect
 
@@ -38,7 +38,7 @@ class BadObject(NamedTuple):
     row: int
     value: str
     why: str = "is not a number"
-    remedy: str = BAD_CELL_REMEDY
+    remedy: str = ""  # "": that of any bad cell
 
 
 class ObjectColumn(NamedTuple):
@@ -353,7 +353,9 @@ class ArrowTable(MemoryTable):
             found = self._objects[column]
             if found.bad is not None:
                 place = f"{self.name}, row {found.bad.row + 1}"
-                raise BadCell(place, self.columns[column].name, found.bad.value, found.bad.why, found.bad.remedy)
+                name, bad = self.columns[column].name, found.bad
+                remedy = bad.remedy or bad_cell_remedy(bad.value, name, column)
+                raise BadCell(place, name, bad.value, bad.why, remedy)
             table = table.set_column(column, self.columns[column].name, found.numbers)
         needed = sorted(used | set(passthrough))
         first_row = 0

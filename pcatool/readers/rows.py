@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import BadCell, DataError, PcatoolError, show
-from pcatool.readers.base import BAD_CELL_REMEDY, Batch, Part, RoundedCell, Table, all_finite, has_above_2_53
+from pcatool.readers.base import Batch, Part, RoundedCell, Table, all_finite, bad_cell_remedy, has_above_2_53
 from pcatool.readers.inputs import Inputs, Piece
 from pcatool.readers.labels import Classes
 from pcatool.readers.row_counts import IncompleteCells, RowCounts
@@ -220,7 +220,8 @@ def _missing_cells(batch: Batch, names: Sequence[str], report: bool) -> Incomple
     infinite = np.isinf(batch.X)
     if infinite.any():
         i, j = (int(at[0]) for at in np.nonzero(infinite))
-        raise BadCell(batch.place(i), names[j], str(batch.X[i, j]), "is not finite", BAD_CELL_REMEDY)
+        value = str(batch.X[i, j])
+        raise BadCell(batch.place(i), names[j], value, "is not finite", bad_cell_remedy(value, names[j]))
     return IncompleteCells.of(batch, report=report)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pcatool.errors import DataError, MissingColumns, UsageError, listed, show
 from pcatool.options import SelectOptions
 from pcatool.progress import Reporter
-from pcatool.readers.base import Column, Feature
+from pcatool.readers.base import Column, Feature, exclusion, leave_out_all
 
 __all__ = [
     "ColumnNames",
@@ -149,8 +149,8 @@ def match_features(
 ) -> tuple[Feature, ...]:
     """Return the named features of a table, in this order: columns, or elements of a vector column.
 
-    `booleans` are the names that are read as booleans. Raises MissingColumns, with `remedy`, for names not found, and
-    DataError for columns without numbers.
+    `booleans` are the names that are read as booleans. Raises MissingColumns for names not found, with `remedy` if
+    there is one, and DataError for columns without numbers.
     """
     places = places_of(columns)
     found: list[Feature] = []
@@ -164,7 +164,9 @@ def match_features(
         else:
             missing.append(name)
     if missing:
-        raise MissingColumns(missing, [c.name for c in columns], where, remedy)
+        if not remedy and 2 * len(missing) <= len(names):  # with fewer columns it is another table
+            remedy = f"add {'it' if len(missing) == 1 else 'them'}, or {leave_out_all(missing)}"
+        raise MissingColumns(missing, [c.name for c in columns], where, remedy, used=set(names))
     return tuple(found)
 
 
@@ -358,9 +360,12 @@ def _marked_number_error(column: Column, where: str, remedy: str) -> DataError:
 
 
 def _or_leave_out(i: int, columns: Sequence[Column], by: str = "with") -> str:
-    """Return the remedy that leaves out column i by number; "" where the number is itself a column name."""
+    """Return the remedy that leaves out column i, by its name if that is the only one; "" if nothing names it."""
+    names = [c.name for c in columns]
+    if names.count(names[i]) == 1 and (by_name := exclusion(names[i])) != "-x":
+        return f", or leave it out {by} {by_name}"
     number = str(i + 1)
-    return "" if any(c.name == number for c in columns) else f", or leave it out {by} -x {number}"
+    return "" if number in names else f", or leave it out {by} -x {number}"
 
 
 def _check_duplicates(used: Iterable[int], columns: Sequence[Column], where: str) -> None:

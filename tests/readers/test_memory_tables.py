@@ -123,7 +123,7 @@ def test_data_frames_that_cannot_be_read() -> None:
     mixed = pd.DataFrame({"a": [1, 2], "mixed": [1, "x"]})
     for columns in ((), ("mixed",)):
         with pytest.raises(
-            DataError, match="the table, row 2, column 'mixed': 'x' is not a number; correct the cell, leave"
+            DataError, match="the table, row 2, column 'mixed': 'x' is not a number; correct the cell, give"
         ):
             read(mixed, columns)
     assert read(mixed, ("a",))[0] == ("a",)

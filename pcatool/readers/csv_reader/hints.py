@@ -9,19 +9,19 @@ two readings, the remedy names both.
 from __future__ import annotations
 
 import re
-import shlex
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from pcatool.errors import DataError, show
-from pcatool.readers.base import BAD_CELL_REMEDY, Feature
+from pcatool.readers.base import Feature, bad_cell_remedy, exclusion, leave_out, null_option
 from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 
 __all__ = [
     "MOST_CELLS_EXAMINED",
     "PLAIN_NUMBERS_REMEDY",
+    "READ_WITH",
     "OtherCells",
     "ReadAgain",
     "is_in_other_script",
@@ -30,6 +30,7 @@ __all__ = [
     "remedy_for_column",
 ]
 
+READ_WITH = "read it with "  # begins a remedy that names options
 PLAIN_NUMBERS_REMEDY = "write numbers plainly, as in -1.5e3"
 
 # Unicode hyphens and minus signs.
@@ -59,11 +60,15 @@ MARKED_NUMBER = re.compile(rf"[-+0-9.,'_eE{SYMBOLS}{PADDING}\u2019]*[0-9][-+0-9.
 IP_ADDRESS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 # Most cells of all other columns together that are examined: an error message must not take seconds.
 MOST_CELLS_EXAMINED = 20_000
+# Most texts in a column of numbers that may all mean a missing cell.
+MOST_SPELLINGS = 3
 # Most columns that a remedy names to be left out; with more of them the remedy is likely wrong for the table.
 MOST_NAMED = 10
 
-# Type of a function that returns the cells of the other columns, by column number; called only for an error.
-OtherCells: TypeAlias = Callable[[], Mapping[int, Sequence[str]]]
+# Name and number of a column.
+Place: TypeAlias = tuple[str, int]
+# Type of a function that returns the cells of the other columns; called only for an error.
+OtherCells: TypeAlias = Callable[[], Mapping[Place, Sequence[str]]]
 
 
 class Remedy(NamedTuple):
@@ -78,7 +83,7 @@ class Trial(NamedTuple):
 
     dialect: Dialect
     numbers: tuple[float | None, ...]  # the cells as numbers; None for a cell that is not a number
-    unread: dict[int, str]  # for each other column that loses numbers: the first cell that is no number any more
+    unread: dict[Place, str]  # for each other column that loses numbers: the first cell that is no number any more
     more: int  # cells of other columns that become numbers
     rank: tuple[int, ...]  # the larger, the better
 
@@ -100,9 +105,9 @@ def remedy_for_column(cells: Sequence[str], dialect: Dialect, others: OtherCells
 
 
 def remedy_for_marked_number(
-    cell: str, cells: Sequence[str], dialect: Dialect, others: OtherCells = dict
+    cell: str, cells: Sequence[str], feature: Feature, dialect: Dialect, others: OtherCells = dict
 ) -> str | None:
-    """Return the remedy for one bad cell of a number column; None where no marks make the cell a number."""
+    """Return the remedy for one bad cell of a column of numbers; None where no marks make the cell a number."""
     if remedy_for_column([cell], dialect) is None:
         return None
     numbers = [c for c in dict.fromkeys(cells) if dialect.number(c) is not None]
@@ -111,10 +116,8 @@ def remedy_for_marked_number(
     if trials:
         return _remedy_of([cell, *numbers, *others_marked], dialect, trials).remedy
     other = next((c for c in numbers if set(c) & set(".,")), numbers[0])
-    return (
-        f"{show(other)} in the same column has other marks: write all cells the same way, or leave the column out "
-        "with -x"
-    )
+    out = leave_out(feature.name, feature.column)
+    return f"{show(other)} in the same column has other marks: write all cells the same way, or {out}"
 
 
 def _marked_cells(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
@@ -145,10 +148,10 @@ def _best_trials(cells: Sequence[str], dialect: Dialect, others: OtherCells, nee
     return [min(alike, key=lambda trial: _changes(dialect, trial.dialect)) for alike in likely]
 
 
-def _try(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[int, Sequence[str]]) -> Trial:
+def _try(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[Place, Sequence[str]]) -> Trial:
     """Read the cells, and those of the other columns, with dialect `new` instead of `old`."""
     numbers = tuple(_number(cell, new) for cell in cells)
-    unread: dict[int, str] = {}
+    unread: dict[Place, str] = {}
     more = 0
     for place, column in others.items():
         for cell in column:
@@ -184,14 +187,14 @@ def _remedy_of(cells: Sequence[str], old: Dialect, trials: Sequence[Trial]) -> R
         trial = trials[0]
         read = zip(cells, trial.numbers, strict=True)
         example = next(cell for cell, number in read if number is not None and old.number(cell) is None)
-        return Remedy(example, f"read it with {_options_of(old, trial)}{_other_columns_note(trial)}")
+        return Remedy(example, f"{READ_WITH}{_options_of(old, trial)}{_other_columns_note(trial)}")
     first, second = trials[0], trials[1]
     at = next(i for i, (a, b) in enumerate(zip(first.numbers, second.numbers, strict=True)) if a != b)
     one, other = (
         f"{_options_of(old, trial)} if {show(cells[at])} means {_plain(trial.numbers[at])}{_other_columns_note(trial)}"
         for trial in (first, second)
     )
-    return Remedy(cells[at], f"read it with {one}, or with {other}")
+    return Remedy(cells[at], f"{READ_WITH}{one}, or with {other}")
 
 
 def _plain(number: float | None) -> str:
@@ -201,8 +204,8 @@ def _plain(number: float | None) -> str:
 def _other_columns_note(trial: Trial) -> str:
     if not trial.unread:
         return ""
-    place, cell = next(iter(trial.unread.items()))
-    return f" (column {place + 1} has other marks: {show(cell)})"
+    (name, _), cell = next(iter(trial.unread.items()))
+    return f" (column {show(name)} has other marks: {show(cell)})"
 
 
 def _changes(old: Dialect, new: Dialect) -> int:
@@ -219,7 +222,7 @@ def _options_of(old: Dialect, trial: Trial) -> str:
     }
     words = [f"{flag} {_quoted(now)}" for flag, (before, now) in flags.items() if now and now != before]
     if trial.unread and len(trial.unread) <= MOST_NAMED:
-        words.append(f"-x {','.join(str(place + 1) for place in trial.unread)}")
+        words += [exclusion(*place) for place in trial.unread]
     return " ".join(words)
 
 
@@ -237,37 +240,38 @@ def remedy_for_cell(cell: str, feature: Feature, features: Sequence[Feature], di
     def cells(column: int) -> list[str]:
         return [row[column] for row in rows() if column < len(row)]
 
-    def others() -> Mapping[int, Sequence[str]]:
-        return {f.column: cells(f.column) for f in features if f.column != feature.column}
+    def others() -> Mapping[Place, Sequence[str]]:
+        return {(f.name, f.column): cells(f.column) for f in features if f.column != feature.column}
 
     column = cells(feature.column)
-    marked = remedy_for_marked_number(cell, column, dialect, others)
+    marked = remedy_for_marked_number(cell, column, feature, dialect, others)
     if marked is not None:
         return marked
     if is_in_other_script(cell, dialect):
         return PLAIN_NUMBERS_REMEDY
     if cell.strip("\ufeff").strip() == feature.name.strip():
         return "the header seems to be repeated there: give the files one by one, not joined"
-    return _remedy_for_mixture(cell, feature, column, dialect) or BAD_CELL_REMEDY
+    mixture = _remedy_for_mixture(cell, feature, column, dialect)
+    return mixture or bad_cell_remedy(cell, feature.name, feature.column)
 
 
 def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dialect: Dialect) -> str | None:
     """Return the remedy for a column of text and numbers; None for a single text among numbers, which is a bad cell."""
     filled = [c for c in column if not dialect.is_missing(c)]
     numbers = [c for c in filled if dialect.number(c) is not None]
-    texts = len(filled) - len(numbers)
-    if not numbers or (texts == 1 and filled[0] != cell):
+    texts = [c for c in filled if dialect.number(c) is None]
+    if not numbers or (len(texts) == 1 and filled[0] != cell):
         return None
+    spellings = list(dict.fromkeys(text.strip() for text in texts))
+    options = list(map(null_option, spellings))
+    if len(options) <= MOST_SPELLINGS and all(options):
+        missing = f"{' '.join(options)} if {'that means' if len(spellings) == 1 else 'these mean'}"
+    else:
+        missing = "--null-value with each text that means"
     return (
-        f"the column mixes text and numbers, such as {show(numbers[0])}: leave it out with -x "
-        f"{_term(feature)}, correct the cells, or give with --null-value the values that mean missing"
+        f"the column mixes text and numbers, such as {show(numbers[0])}: correct the cells, give {missing} missing, or "
+        f"{leave_out(feature.name, feature.column)}"
     )
-
-
-def _term(feature: Feature) -> str:
-    """Return a column as an argument of -x: its name, quoted for the shell, or its number."""
-    plain = feature.name.isprintable() and not feature.name.startswith("-") and "'" not in feature.name
-    return shlex.quote(feature.name) if plain else str(feature.column + 1)
 
 
 def ragged_row_error(

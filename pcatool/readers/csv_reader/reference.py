@@ -13,7 +13,7 @@ import numpy as np
 
 from pcatool.arrays import Array, empty_block
 from pcatool.errors import BadCell
-from pcatool.readers.base import BAD_CELL_REMEDY, Feature
+from pcatool.readers.base import Feature, bad_cell_remedy
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.hints import ReadAgain, ragged_row_error, remedy_for_cell
 from pcatool.readers.csv_reader.normalize import has_text_after_quote, requoted
@@ -82,9 +82,8 @@ def _bad_cell(
     place: str, cell: str, feature: Feature, features: Sequence[Feature], dialect: Dialect, rows: ReadAgain
 ) -> BadCell:
     """Return the error for a cell that `_value` cannot read, with the remedy that fits the column."""
-    if feature.boolean:
-        return BadCell(place, feature.name, cell, "is neither true nor false", BAD_CELL_REMEDY)
-    if dialect.number(cell) is not None:
-        return BadCell(place, feature.name, cell, "is not finite", BAD_CELL_REMEDY)
+    if feature.boolean or dialect.number(cell) is not None:
+        why = "is neither true nor false" if feature.boolean else "is not finite"
+        return BadCell(place, feature.name, cell, why, bad_cell_remedy(cell, feature.name, feature.column))
     remedy = remedy_for_cell(cell, feature, features, dialect, rows)
     return BadCell(place, feature.name, cell, "is not a number", remedy)

@@ -21,6 +21,7 @@ from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.hints import (
     MOST_CELLS_EXAMINED,
     PLAIN_NUMBERS_REMEDY,
+    READ_WITH,
     OtherCells,
     is_in_other_script,
     remedy_for_column,
@@ -60,9 +61,9 @@ def profile(
     if arrays is None:
         _, texts = parse(chunk, dialect, len(names), (), all_columns, name, line_below_header)
         parsed = dict(enumerate(texts))
-        return tuple(column_of_cells(names[i], texts[i], dialect, _others_than(i, parsed)) for i in all_columns)
+        return tuple(column_of_cells(names[i], texts[i], dialect, _others_than(i, names, parsed)) for i in all_columns)
     others = _Texts(arrays)
-    return tuple(_column(names[i], array, dialect, _others_than(i, others)) for i, array in arrays.items())
+    return tuple(_column(names[i], array, dialect, _others_than(i, names, others)) for i, array in arrays.items())
 
 
 class _Texts(Mapping[int, Sequence[str]]):
@@ -85,9 +86,9 @@ class _Texts(Mapping[int, Sequence[str]]):
         return len(self._arrays)
 
 
-def _others_than(column: int, all_columns: Mapping[int, Sequence[str]]) -> Callable[[], dict[int, Sequence[str]]]:
+def _others_than(column: int, names: Sequence[str], all_columns: Mapping[int, Sequence[str]]) -> OtherCells:
     """Return a function that gives the cells of all columns but one."""
-    return lambda: {other: cells for other, cells in all_columns.items() if other != column}
+    return lambda: {(names[other], other): cells for other, cells in all_columns.items() if other != column}
 
 
 def _column(name: str, cells: pa.Array, dialect: Dialect, others: OtherCells) -> Column:
@@ -146,15 +147,38 @@ FIRST_ROWS = 100
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 
 
-def check_separator(cells: list[str], dialect: Dialect, place: str) -> None:
-    """Refuse a header of one field that another usual separator would split."""
+def check_separator(first: Chunk, rows: Callable[[], Chunk | None], dialect: Dialect, name: str) -> None:
+    """Refuse a header of one field that another usual separator would split.
+
+    `rows` returns the first rows, whose numbers may need further options.
+    """
+    line, cells = next(rows_of(first, dialect, name))
     if len(cells) != 1:
         return
     for separator, spelled in SEPARATORS.items():
         if separator != dialect.delimiter and separator in cells[0]:
+            more = options_for_marks(first, rows(), replace(dialect, delimiter=separator), name)
             raise DataError(
-                f"{place}: one field, {show(cells[0])}, that contains {spelled}", f"read it with -d {spelled}"
+                f"{name}, line {line}: one field, {show(cells[0])}, that contains {spelled}",
+                f"read it with -d {spelled}{more}",
             )
+
+
+def options_for_marks(header: Chunk, rows: Chunk | None, dialect: Dialect, name: str) -> str:
+    """Return the options that read the marked numbers of the first rows, " --decimal ','"; "" where it is not clear."""
+    _, names = next(rows_of(header, dialect, name))
+    remedies: set[str] = set()
+    try:
+        columns = () if rows is None else profile(rows, names, dialect, name, None)
+        remedies = {column.remedy for column in columns if column.remedy}
+        features = [Feature(column.name, i) for i, column in enumerate(columns) if column.kind == "number"]
+        if rows is not None:
+            parse(rows, dialect, len(names), features, (), name, None)
+    except DataError as error:
+        remedies.add(error.remedy)
+    options = [remedy.removeprefix(READ_WITH) for remedy in remedies if remedy.startswith(READ_WITH)]
+    clear = len(remedies) == len(options) == 1 and " if " not in options[0] and " -x " not in options[0]
+    return f" {options[0]}" if clear else ""
 
 
 def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
@@ -289,7 +313,7 @@ class CsvTable:
         if not self._options.header:  # with --header, any names are allowed
             check_is_table(cells, place)
         if self._options.delimiter is None:
-            check_separator(cells, self.dialect, place)
+            check_separator(first, lambda: self._cutter.peek(FIRST_ROWS, eager=True), self.dialect, self.name)
             if len(cells) == 1:
                 check_comment(first, self.dialect, place)
         if self.nameless:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -110,11 +111,11 @@ def test_a_remedy_reads_what_was_meant(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "given", "remedy"),
     [
-        (["3.750", "1.250"], {"decimal": ","}, "read it with --thousands '.', or leave it out with -x 1"),
-        (["3.75", "1.25"], {"decimal": ","}, "read it with --decimal '.', or leave it out with -x 1"),
-        (["3,750.5"], {"decimal": ","}, "read it with --decimal '.' --thousands ',', or leave it out with -x 1"),
-        (["1.234,5"], {"thousands": ","}, "read it with --decimal ',' --thousands '.', or leave it out with -x 1"),
-        (["1 234,5"], {"decimal": ","}, "read it with --thousands ' ', or leave it out with -x 1"),
+        (["3.750", "1.250"], {"decimal": ","}, "read it with --thousands '.', or leave it out with -x a"),
+        (["3.75", "1.25"], {"decimal": ","}, "read it with --decimal '.', or leave it out with -x a"),
+        (["3,750.5"], {"decimal": ","}, "read it with --decimal '.' --thousands ',', or leave it out with -x a"),
+        (["1.234,5"], {"thousands": ","}, "read it with --decimal ',' --thousands '.', or leave it out with -x a"),
+        (["1 234,5"], {"decimal": ","}, "read it with --thousands ' ', or leave it out with -x a"),
         (
             ["1,234"],
             {},
@@ -145,7 +146,7 @@ def test_other_columns_tell_what_a_mark_is(tmp_path: Path) -> None:
 def test_columns_of_different_marks_cannot_be_read_together(tmp_path: Path) -> None:
     file = write(tmp_path, "a;b\n12,5;2.5\n3,5;1.5\n")
     with pytest.raises(
-        DataError, match=r"read it with --decimal ',' -x 2 \(column 2 has other marks: '2.5'\)"
+        DataError, match=r"read it with --decimal ',' -x b \(column 'b' has other marks: '2.5'\)"
     ) as caught:
         read(file, delimiter=";")
     assert read(file, delimiter=";", **follow(caught.value)).X.T.tolist() == [[12.5, 3.5]]
@@ -174,13 +175,36 @@ def test_a_column_of_text_and_numbers_is_told_as_that(cells: list[str], text: st
             DataError, match=rf"column 'a b': '{text}' is not a number; the column mixes text and numbers"
         ) as c:
             read(file, columns=columns)
-        assert f"such as '{number}': leave it out with -x 'a b'" in c.value.remedy
+        assert f"such as '{number}': correct the cells, give --null-value " in c.value.remedy
+        assert c.value.remedy.endswith("missing, or leave it out with -x 'a b'")
         assert read(file, columns=columns, **follow(DataError("", "-x 'a b'"))).names == ("c",)
 
 
 def test_a_text_among_numbers_is_a_cell_to_mend(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"'abc' is not a number; correct the cell, leave the column out with -x, or"):
+    with pytest.raises(DataError) as caught:
         read(write(tmp_path, "a,b\n1,2\nabc,3\n2,4\n"))
+    assert str(caught.value).endswith(
+        "'abc' is not a number; correct the cell, give --null-value abc if it means missing, or leave it out with -x a"
+    )
+
+
+@pytest.mark.parametrize("text", ["n.v.", "n v", "?", "'", "-", "--", "n,v"])
+def test_a_null_marker_is_shown_ready_to_type(text: str, tmp_path: Path) -> None:
+    file = write(tmp_path, f'a,b\n1,2\n"{text}",3\n"{text}",5\n2,4\n')
+    with pytest.raises(DataError) as caught:
+        read(file)
+    option = re.search(r"give (--null-value\S* ?.*) if that means missing", caught.value.remedy)
+    assert option is not None, caught.value.remedy
+    assert shlex.split(option[1].replace("=", " ")) == ["--null-value", text]
+    assert np.isnan(read(file, null_value=[text]).X[1:3, 0]).all()
+
+
+def test_few_null_markers_are_shown_and_many_are_not(tmp_path: Path) -> None:
+    for texts, option in ((["x", "y"], "--null-value x --null-value y if these mean missing"),
+                          (["v", "w", "x", "y"], "--null-value with each text that means missing")):  # fmt: skip
+        with pytest.raises(DataError) as caught:
+            read(write(tmp_path, "a,b\n1,2\n" + "".join(f"{text},3\n" for text in texts)))
+        assert f"give {option}, or leave it out with -x a" in caught.value.remedy
 
 
 SENSELESS = {
