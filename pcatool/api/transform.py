@@ -27,7 +27,7 @@ from pcatool.options import (
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import output_folder
 from pcatool.pipeline.output_folder import Make
-from pcatool.pipeline.results import BatchTable, Results, write
+from pcatool.pipeline.results import BatchTable, Results, warn_of_empty_output, write
 from pcatool.progress import Reporter
 from pcatool.readers.memory_tables import is_pandas
 from pcatool.readers.paths import are_paths
@@ -202,9 +202,11 @@ def deliver(
         output_folder.write_each(make, data_of(data), table, output, path, Warnings())
         return None
     named = data_of(data)
-    results = make(named, table, Warnings())
+    reporter = Warnings()
+    results = make(named, table, reporter)
     if output.output is not None:
         write(results, output, None)
+        warn_of_empty_output(results.row_counts, results.inputs.resolved.inputs, reporter)
         return None
     return in_type_of_data(results, named)
 

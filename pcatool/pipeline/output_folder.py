@@ -24,7 +24,7 @@ from pcatool.pipeline.output_parts import (
     relative_name,
     state_of,
 )
-from pcatool.pipeline.results import ErrorSum, Results, write
+from pcatool.pipeline.results import ErrorSum, Results, warn_of_empty_output, write
 from pcatool.progress import NestedReporter, Reporter
 from pcatool.readers.bad_files import SKIP_BAD_REMEDY, SkippedFile, is_bad_file, none_left, reason_lines
 from pcatool.readers.input_files import ResolvedInputs
@@ -227,6 +227,8 @@ def write_each(
         reporter.warn(
             f"left out {grouped(len(outputs.skipped))} of {grouped(len(tasks))} files:", reason_lines(outputs.skipped)
         )
+    if not outputs.resumed:
+        warn_of_empty_output(outputs.row_counts, [task.input for task in todo], reporter)
     return outputs
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, apply_in_blocks
 from pcatool.engines.threads import Threads
-from pcatool.errors import RefusedError
+from pcatool.errors import RefusedError, counted
 from pcatool.missing.project import IncompleteScorer, fill
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, EngineOptions, OutputOptions
@@ -26,6 +26,7 @@ from pcatool.progress import Reporter
 from pcatool.readers.base import all_finite
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.labels import texts_of
+from pcatool.readers.paths import Input
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import CheckedBatch, checked_batches, refuse_incomplete
 from pcatool.readers.schema import ColumnChoice
@@ -252,6 +253,16 @@ class ErrorSum:
     def mean(self) -> float | None:
         """Mean squared error; None without rows."""
         return self.total / self.rows if self.rows else None
+
+
+def warn_of_empty_output(counts: RowCounts, inputs: Sequence[Input], reporter: Reporter) -> None:
+    """Warn if the output has no rows, or only empty ones."""
+    files = [item.name for item in inputs]
+    if not counts.rows and files:
+        have = f"{files[0]} has no rows" if len(files) == 1 else f"none of the {len(files)} inputs has rows"
+        reporter.warn(f"{have}: the output has none either")
+    elif counts.rows and counts.left_empty == counts.rows:
+        reporter.warn(f"the output is empty: all {counted(counts.rows, 'row')} have missing cells")
 
 
 def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporter: Reporter) -> Results:
