@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from shlex import quote
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -28,10 +29,14 @@ __all__ = [
     "UsageError",
     "check_memory",
     "counted",
+    "exclusion",
     "grouped",
     "is_out_of_memory",
+    "leave_out",
+    "leave_out_all",
     "missing_package",
     "nearest",
+    "null_option",
     "percent",
     "printable",
     "put_for_model",
@@ -194,6 +199,42 @@ def edit_distance(a: str, b: str) -> int:
             row.append(cost)
         before, last = last, row
     return last[-1]
+
+
+# Longest argument that a remedy spells out.
+MOST_TYPED = 60
+
+
+def leave_out(name: str, column: int | None = None) -> str:
+    """Return the words that advise to leave a column out of a fit."""
+    return f"leave it out with {exclusion(name, column)}"
+
+
+def leave_out_all(names: Sequence[str]) -> str:
+    """Like `leave_out`, for several columns; without their names if they are many or cannot be typed in one word."""
+    if len(names) == 1:
+        return leave_out(names[0])
+    typed = ",".join(names)
+    plain = len(typed) <= MOST_TYPED and typed.isprintable() and typed.count(",") == len(names) - 1
+    return f"leave them out with -x{f' {quote(typed)}' if plain and not typed.startswith('-') else ''}"
+
+
+def exclusion(name: str, column: int | None = None) -> str:
+    """Return the option that leaves a column out: `-x` and the name, or the number where the name cannot be typed.
+
+    `column` is counted from 0; None where the number is unknown.
+    """
+    if name.strip() and name.isprintable() and not name.startswith("-"):
+        return f"-x {quote(name)}"
+    return "-x" if column is None else f"-x {column + 1}"
+
+
+def null_option(value: str) -> str:
+    """Return the option that reads a value as missing; "" if the value cannot be typed."""
+    value = value.strip()
+    if not value or not value.isprintable() or len(value) > MOST_TYPED:
+        return ""
+    return f"--null-value{'=' if value.startswith('-') else ' '}{quote(value)}"
 
 
 # The advice to leave columns out of a fit, with the argument of -x as a shell reads it; and the same among options.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pcatool.arrays import SERIAL, Array, LocalEngine
-from pcatool.errors import UsageError, listed, show
+from pcatool.errors import UsageError, leave_out_all, listed, show
 from pcatool.linalg.spectrum import Wish
 from pcatool.model.model import SCIKIT_LEARN, Model, component_name
 from pcatool.options import MAX_UPDATABLE_COLUMNS
@@ -14,12 +18,13 @@ from pcatool.options.fitting import SumSettings, why_no_sums
 from pcatool.progress import Reporter
 from pcatool.registry import RULES
 from pcatool.rules.base import SPECTRAL_RULES, Evidence, split_rule
-from pcatool.solvers.base import Solution
+from pcatool.solvers.base import Problem, Solution
 
 __all__ = [
     "UNLIMITED",
     "Fit",
     "FitResources",
+    "Identifiers",
     "Labels",
     "check_rule",
     "linear_model",
@@ -103,6 +108,62 @@ def note_constant(reporter: Reporter, columns: Sequence[str], constant: Iterable
     names = [columns[j] for j in constant]
     if names:
         reporter.note(f"constant {'column' if len(names) == 1 else 'columns'}, {so}: {listed(names)}")
+
+
+# Names of identifiers; names of row numbers; names of whole numbers in steps of one that are no identifiers.
+IDENTIFIER = re.compile(r"(?:(?:^|[\W_])(?i:id)|[a-z]I[dD])$")
+ROW_NUMBER = re.compile(r"(?:^|[\W_])(?:key|index|idx|row|nr|no)$|^unnamed: 0$", re.IGNORECASE)
+QUANTITY = re.compile(
+    r"(?:^|[\W_])(?:year|quarter|month|week|day|hour|minute|second|time|date|step|t|age|rank)s?(?:[\W_]|$)",
+    re.IGNORECASE,
+)
+
+# Least number of rows that are numbered: with fewer, a quantity may take every value once.
+NUMBERED_ROWS = 100
+
+
+class Identifiers(NamedTuple):
+    """Features that look like identifiers: by their names, and by numbering the rows from 0 or 1."""
+
+    named: list[str]
+    numbering: list[str]
+
+    @classmethod
+    def of(cls, columns: Sequence[str], solution: Solution, problem: Problem, codes: NDArray[np.bool_]) -> Identifiers:
+        """Return those among the columns; `codes` is the mask of columns of whole numbers.
+
+        Whole numbers in steps of one are known by their mean and their variance.
+        """
+        n, found = solution.n, cls([], [])
+        codes = codes & (solution.variances > 0)
+        first = solution.mean - (n - 1) / 2
+        steps = (n - 1) / 12 * (n + 1) * n / max(n - problem.ddof, 1)
+        in_steps = codes & (np.abs(solution.variances - steps) <= 1e-9 * steps)
+        in_steps &= np.abs(first - np.rint(first)) <= 1e-6
+        if problem.weights is not None or not problem.center or problem.rows_centered:
+            in_steps[:] = False
+        others = []
+        for j in np.flatnonzero(codes).tolist():
+            name = columns[j]
+            if IDENTIFIER.search(name) or (in_steps[j] and ROW_NUMBER.search(name)):
+                found.named.append(name)
+            elif in_steps[j] and n >= NUMBERED_ROWS and round(first[j]) in (0, 1) and not QUANTITY.search(name):
+                others.append(name)
+        # Several such columns are ranks.
+        return found._replace(numbering=others if len(others) == 1 else [])
+
+    def note(self, reporter: Reporter, n: int) -> None:
+        """Note the columns, and how to leave them out."""
+        names = self.named
+        if names:
+            what = (
+                "holds whole numbers and is named like an identifier"
+                if len(names) == 1
+                else ("hold whole numbers and are named like identifiers")
+            )
+            reporter.note(f"{listed(names)} {what}; {leave_out_all(names)}")
+        for name in self.numbering:
+            reporter.note(f"{show(name)} numbers the {n} rows, as an identifier does; {leave_out_all([name])}")
 
 
 def warn_past_rank(reporter: Reporter, rank: int, k: int, of: str, zero: str) -> None:

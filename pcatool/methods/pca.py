@@ -19,6 +19,7 @@ from pcatool.methods.base import (
     UNLIMITED,
     Fit,
     FitResources,
+    Identifiers,
     linear_model,
     note_constant,
     warn_past_rank,
@@ -129,6 +130,7 @@ class PCA:
     def __init__(self, options: FitOptions, reporter: Reporter) -> None:
         self.options = options
         self.reporter = reporter
+        self.codes: NDArray[np.bool_] | None = None  # columns of whole numbers, from the first block; None: not read
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
         """Fit a model to blocks (h, d) of rows.
@@ -163,6 +165,7 @@ class PCA:
     ) -> tuple[Rows, Problem, Plan]:
         """Return rows, problem and plan; read only as many rows as the choice of a solver needs."""
         rows = self.rows(blocks, columns, resources)
+        self.codes = rows.codes()
         problem = self.problem(columns, rows.n)
         name, reason = self.choose(problem)
         expected = resources.expected() if rows.n is None else rows.n
@@ -325,7 +328,12 @@ class PCA:
         self._compare_scales(problem, solution)
 
     def _compare_scales(self, problem: Problem, solution: Solution) -> None:
-        """Note columns of very different variance, if the fit does not standardise them."""
+        """Note identifiers; else note columns of very different variance, if the fit does not standardise them."""
+        identifiers: set[str] = set()
+        if self.codes is not None:
+            found = Identifiers.of(problem.columns, solution, problem, self.codes)
+            found.note(self.reporter, solution.n)
+            identifiers = {*found.named, *found.numbering}
         varies = np.ones(problem.d, dtype=np.bool_)
         varies[list(solution.constant)] = False
         varying = np.flatnonzero(varies)
@@ -333,6 +341,8 @@ class PCA:
         if problem.standardize or len(varying) < 2 or variances.max() / UNEQUAL <= variances.min():
             return
         largest, smallest = (problem.columns[varying[int(at)]] for at in (variances.argmax(), variances.argmin()))
+        if largest in identifiers:
+            return
         # The difference of logarithms, since the quotient may overflow.
         decades = float(np.log10(variances.max()) - np.log10(variances.min()))
         factor = f"{10**decades:.2g}" if decades < 300 else f"1e{decades:.0f}"

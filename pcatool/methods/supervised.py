@@ -115,6 +115,7 @@ class SupervisedPCA(PCA):
         if labels is None:
             raise UsageError("--method supervised needs a label", "name its column with --label")
         rows = Rows(blocks, reread=resources.reread, engine=resources.engine, small=resources.small)
+        self.codes = rows.codes()[: len(columns)]
         problem = self.problem(columns, rows.n)
         kernel = LabelKernel.of(self.options, labels)
         task = SupervisedTask(rows, problem, labels, kernel, resources, self.options.center_rows, self.reporter)

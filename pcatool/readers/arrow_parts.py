@@ -13,7 +13,7 @@ import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, empty_block
-from pcatool.errors import DataError, show
+from pcatool.errors import DataError, leave_out, show
 from pcatool.readers.arrow_columns import (
     DEFAULT_DIALECT,
     NULL,
@@ -28,7 +28,7 @@ from pcatool.readers.arrow_columns import (
     texts_at,
     valid_rows,
 )
-from pcatool.readers.base import Batch, Column, Feature, RoundedCell, above_2_53, all_finite, first_rounded, leave_out
+from pcatool.readers.base import Batch, Column, Feature, RoundedCell, above_2_53, all_finite, first_rounded
 from pcatool.readers.csv_reader.count_missing import count_in_numbers
 from pcatool.readers.csv_reader.dialect import Dialect
 

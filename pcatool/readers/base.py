@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from shlex import quote
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, block_rows, run_serially
-from pcatool.errors import show
+from pcatool.errors import exclusion, leave_out, null_option, show
 
 __all__ = [
     "Batch",
@@ -22,12 +21,8 @@ __all__ = [
     "above_2_53",
     "all_finite",
     "bad_cell_remedy",
-    "exclusion",
     "first_rounded",
     "has_above_2_53",
-    "leave_out",
-    "leave_out_all",
-    "null_option",
     "rows_at_once",
 ]
 
@@ -92,46 +87,10 @@ def first_rounded(
     return None
 
 
-# Longest argument that a remedy spells out.
-MOST_TYPED = 60
-
-
 def bad_cell_remedy(value: str, name: str, column: int | None = None) -> str:
     """Return the remedy for a single bad cell; `name` and `column`, counted from 0, are those of its column."""
     missing = f"{null_option(value) or 'the value with --null-value'} if it means missing"
     return f"correct the cell, give {missing}, or {leave_out(name, column)}"
-
-
-def leave_out(name: str, column: int | None = None) -> str:
-    """Return the words that advise to leave a column out of a fit."""
-    return f"leave it out with {exclusion(name, column)}"
-
-
-def leave_out_all(names: Sequence[str]) -> str:
-    """Like `leave_out`, for several columns; without their names if they are many or cannot be typed in one word."""
-    if len(names) == 1:
-        return leave_out(names[0])
-    typed = ",".join(names)
-    plain = len(typed) <= MOST_TYPED and typed.isprintable() and typed.count(",") == len(names) - 1
-    return f"leave them out with -x{f' {quote(typed)}' if plain and not typed.startswith('-') else ''}"
-
-
-def exclusion(name: str, column: int | None = None) -> str:
-    """Return the option that leaves a column out: `-x` and the name, or the number where the name cannot be typed.
-
-    `column` is counted from 0; None where the number is unknown.
-    """
-    if name.strip() and name.isprintable() and not name.startswith("-"):
-        return f"-x {quote(name)}"
-    return "-x" if column is None else f"-x {column + 1}"
-
-
-def null_option(value: str) -> str:
-    """Return the option that reads a value as missing; "" if the value cannot be typed."""
-    value = value.strip()
-    if not value or not value.isprintable() or len(value) > MOST_TYPED:
-        return ""
-    return f"--null-value{'=' if value.startswith('-') else ' '}{quote(value)}"
 
 
 class Column(NamedTuple):

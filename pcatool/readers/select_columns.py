@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pcatool.errors import DataError, MissingColumns, UsageError, listed, show
+from pcatool.errors import DataError, MissingColumns, UsageError, exclusion, leave_out_all, listed, show
 from pcatool.options import SelectOptions
 from pcatool.progress import Reporter
-from pcatool.readers.base import Column, Feature, exclusion, leave_out_all
+from pcatool.readers.base import Column, Feature
 
 __all__ = [
     "ColumnNames",

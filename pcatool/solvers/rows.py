@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcatool.arrays import (
     SERIAL,
@@ -158,6 +159,14 @@ class Rows:
     def buffered_rows(self) -> int:
         """Number of rows read before a solver is chosen."""
         return self._store.rows
+
+    def codes(self) -> NDArray[np.bool_]:
+        """Mask of the columns whose cells in the first block are whole numbers, and not only 0 and 1; (d,)."""
+        block = next(iter(self._store), np.empty((0, 0)))
+        X = block[:, :-1] if self._weighted else block
+        with np.errstate(invalid="ignore"):
+            whole = ((np.floor(X) == X) | np.isnan(X)).all(axis=0)
+            return np.asarray(whole & ((X != 0) & (X != 1) & ~np.isnan(X)).any(axis=0))
 
     def has_missing(self) -> bool:
         """Whether a cell is missing in the rows read so far."""

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from pcatool.errors import DataError, show
-from pcatool.readers.base import Feature, bad_cell_remedy, exclusion, leave_out, null_option
+from pcatool.errors import DataError, exclusion, leave_out, null_option, show
+from pcatool.readers.base import Feature, bad_cell_remedy
 from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 
 __all__ = [
