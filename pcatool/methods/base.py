@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import SERIAL, Array, LocalEngine
-from pcatool.errors import UsageError, leave_out_all, listed, show
+from pcatool.errors import UsageError, counted, leave_out_all, listed, show
 from pcatool.linalg.spectrum import Wish
 from pcatool.model.model import SCIKIT_LEARN, Model, component_name
 from pcatool.options import MAX_UPDATABLE_COLUMNS
@@ -163,7 +163,8 @@ class Identifiers(NamedTuple):
             )
             reporter.note(f"{listed(names)} {what}; {leave_out_all(names)}")
         for name in self.numbering:
-            reporter.note(f"{show(name)} numbers the {n} rows, as an identifier does; {leave_out_all([name])}")
+            numbers = f"{show(name)} numbers the {counted(n, 'row')}, as an identifier does"
+            reporter.note(f"{numbers}; {leave_out_all([name])}")
 
 
 def warn_past_rank(reporter: Reporter, rank: int, k: int, of: str, zero: str) -> None:
