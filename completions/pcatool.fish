@@ -110,7 +110,7 @@ function __pcatool_of --no-scope-shadowing
         case reconstruct
             set options \
                 '--from=scores rows'\t'Content of the input' \
-                '--preimage'\t'For a kernel model: approximate rows, learned from its training rows' \
+                '--preimage'\t'For a kernel model: estimate the rows by a map that is learned from its training rows' \
                 '--fill'\t'Return the original rows with only their missing cells replaced' \
                 '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
@@ -264,7 +264,7 @@ function __pcatool_of --no-scope-shadowing
             set arguments '*@model@data'
         case components
             set options \
-                '-o|--output=@any'\t'File for the numbers, or with --image for the picture: .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
+                '-o|--output=@any'\t'File for the numbers; with --image, file for the picture: .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--values=+loadings correlations contributions cos2'\t'Values to show for each column, separated by commas. loadings: its weights in the components; correlations: with the scores; contributions: in per cent of the component; cos2: share of the column\'s variance' \
                 '--first='\t'Show only the first K components' \

@@ -137,7 +137,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         'reconstruct' = @{
             Options = @(
                 @{ Word = '--from=scores rows'; About = 'Content of the input' },
-                @{ Word = '--preimage'; About = 'For a kernel model: approximate rows, learned from its training rows' },
+                @{ Word = '--preimage'; About = 'For a kernel model: estimate the rows by a map that is learned from its training rows' },
                 @{ Word = '--fill'; About = 'Return the original rows with only their missing cells replaced' },
                 @{ Word = '--input-format=parquet tsv csv'; About = 'Format of the input, instead of recognising it by its content' },
                 @{ Word = '-d|--delimiter=tab comma semicolon pipe space blanks'; About = 'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' },
@@ -297,7 +297,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         }
         'components' = @{
             Options = @(
-                @{ Word = '-o|--output=@any'; About = 'File for the numbers, or with --image for the picture: .png, .svg or .pdf (needs matplotlib, the extra ''plot'')' },
+                @{ Word = '-o|--output=@any'; About = 'File for the numbers; with --image, file for the picture: .png, .svg or .pdf (needs matplotlib, the extra ''plot'')' },
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
                 @{ Word = '--values=+loadings correlations contributions cos2'; About = 'Values to show for each column, separated by commas. loadings: its weights in the components; correlations: with the scores; contributions: in per cent of the component; cos2: share of the column''s variance' },
                 @{ Word = '--first='; About = 'Show only the first K components' },

@@ -125,7 +125,7 @@ SOLVERS = Registry(
     {
         "covariance": Entry("pcatool.solvers.covariance:Covariance", "one pass, d x d scatter, any number of rows"),
         "tsqr": Entry("pcatool.solvers.tsqr:TSQR", "one pass, backward stable: accurate for the smallest eigenvalues"),
-        "svd": Entry("pcatool.solvers.svd:SVD", "the reference: all rows in memory"),
+        "svd": Entry("pcatool.solvers.svd:SVD", "the most accurate; all rows in memory"),
         "dual": Entry("pcatool.solvers.dual:Dual", "n x n inner products, for few rows of many columns"),
         "randomized": Entry(
             "pcatool.solvers.randomized:Randomized", "leading components of very wide and long data", seeded=True
@@ -147,11 +147,11 @@ RULES = Registry(
         ),
         "elbow": Entry("pcatool.rules.elbow:elbow", "all components before the largest drop"),
         "parallel": Entry(
-            "pcatool.rules.parallel:parallel", "each eigenvalue is above the mean of noise (Horn)", seeded=True
+            "pcatool.rules.parallel:parallel", "each eigenvalue is above the mean of random data (Horn)", seeded=True
         ),
         "parallel-95": Entry(
             "pcatool.rules.parallel:parallel_95",
-            "each eigenvalue is above the 95th percentile of noise (Horn)",
+            "each eigenvalue is above the 95th percentile of random data (Horn)",
             seeded=True,
         ),
         "mle": Entry("pcatool.rules.mle:mle", "the most probable dimension (Minka)"),

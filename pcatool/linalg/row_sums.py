@@ -88,7 +88,7 @@ def _check_products(S: Array, length: Array) -> None:
         if not np.all(np.abs(products - S[others, rows].T) <= TOTAL_TOLERANCE * bound):
             raise ModelError("scatter is not symmetric")
         if not np.all(np.abs(products) <= (1 + TOTAL_TOLERANCE) * bound):
-            raise ModelError("scatter holds products larger than its squares allow")
+            raise ModelError("scatter has an entry off the diagonal that is larger than its diagonal allows")
 
 
 def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:

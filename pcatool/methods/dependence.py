@@ -329,7 +329,7 @@ def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
     G = low_rank_factor(kernel, values)
     if G is None and d > n:
         need = total_bytes(d, 8 * (n * d + 3 * len(values) ** 2))
-        refuse_above(task.resources.limit, need, what, "--label-kernel linear needs no such matrix")
+        refuse_above(task.resources.limit, need, what, "--label-kernel linear needs far less memory")
         G = full_factor(kernel, values, run)
     if G is not None:
         reason = f"{what} of rank {len(G)}" + (f": fewer rows than the {d} columns" if d > n else "")

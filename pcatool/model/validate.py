@@ -313,7 +313,7 @@ def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
     for column in columns:
         found = re.fullmatch(r"(.*)\[([0-9]+)\]", column, re.ASCII | re.DOTALL) if widths else None
         if found and int(found[2]) >= widths.get(found[1], int(found[2]) + 1):
-            raise ModelError(f"vectors are {show(widths)}, but there is a column {show(column)}")
+            raise ModelError(f"the vector columns are {show(widths)}, but the model has a column {show(column)}")
 
 
 def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:

@@ -451,8 +451,8 @@ class ScoreOptions:
         "--scores",
         group="output",
         metavar="OUT",
-        help="Also write the scores of the fitted rows to this file, as transform does; - is standard output. A pipe "
-        "is copied to a temporary file.",
+        help="Also write the scores of the fitted rows to this file, as transform does; - is standard output. Input "
+        "from a pipe is first copied to a temporary file.",
         completion=ANY_FILE,
     )
     keep: tuple[str, ...] = option(

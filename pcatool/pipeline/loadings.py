@@ -258,7 +258,7 @@ def components_picture(
 def share_words(model: Model) -> str:
     """Return the words that say what the shares of the components are taken of."""
     if is_supervised(model):
-        return "per cent: of the dependence on the label"
+        return "shares in per cent of the dependence on the label"
     return f"per cent: of the {'variance' if model.centered else 'sum of squares'}"
 
 

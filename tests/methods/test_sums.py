@@ -785,7 +785,9 @@ def test_damaged_products_are_refused() -> None:
     with pytest.raises(ModelError, match="scatter is not symmetric"):
         loads(changed(model, scatter=S))
     S[0, 1] = S[1, 0] = 2 * np.sqrt(S[0, 0] * S[1, 1])
-    with pytest.raises(ModelError, match="scatter holds products larger than its squares allow"):
+    with pytest.raises(
+        ModelError, match="scatter has an entry off the diagonal that is larger than its diagonal allows"
+    ):
         loads(changed(model, scatter=S))
     classes = fitted(table(0.0), {"method": "supervised", "label": "species", "components": 1})
     assert classes.statistic is not None

@@ -43,7 +43,7 @@ def run(
         str | None,
         typer.Option(
             "-o", "--output", metavar="FILE",
-            help="File for the numbers, or with --image for the picture: .png, .svg or .pdf (needs matplotlib, the "
+            help="File for the numbers; with --image, file for the picture: .png, .svg or .pdf (needs matplotlib, the "
             "extra 'plot').",
             rich_help_panel="Output", show_default=False,
         ),

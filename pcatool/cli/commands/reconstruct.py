@@ -34,7 +34,7 @@ def run(
     preimage: Annotated[
         bool,
         typer.Option(
-            "--preimage", help="For a kernel model: approximate rows, learned from its training rows.",
+            "--preimage", help="For a kernel model: estimate the rows by a map that is learned from its training rows.",
             rich_help_panel="Model",
         ),
     ] = False,

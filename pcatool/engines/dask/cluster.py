@@ -151,7 +151,9 @@ class SchedulerClient:
         if now > self._answered_at + LOST_AFTER:
             raise LostError(f"{self._name} no longer answers", "check whether it is overloaded, and run again")
         if now > self._workers_at + LOST_AFTER:
-            raise LostError(f"{self._name} has no workers left", "check why they ended, memory first, and run again")
+            raise LostError(
+                f"{self._name} has no workers left", "find out why they ended, often for lack of memory, and run again"
+            )
 
     async def _workers(self) -> dict[str, int]:
         """Return the number of threads of each worker, by its address."""
