@@ -61,11 +61,12 @@ def parse_size(text: str) -> int:
 
 
 def size_text(count: float) -> str:
-    """Format a number of bytes for a message: GB, MB or kB, with three digits."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6)):
-        if count >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count / 1e3:.3g} kB"
+    """Format a number of bytes for a message, with three digits and a unit that `parse_size` knows."""
+    for unit, factor in (("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)):
+        digits = f"{count / factor:.3g}"
+        if float(digits) < 1000:  # 999.7 MB are 1 GB
+            return f"{digits} {unit}"
+    return f"{count / factor:.0f} {unit}"
 
 
 def need_text(count: float) -> str:

@@ -17,7 +17,7 @@ import pytest
 
 from pcatool import resources
 from pcatool.errors import FileError, UsageError
-from pcatool.resources import Spool, admitting, limit_text, need_text, parse_size
+from pcatool.resources import Spool, admitting, limit_text, need_text, parse_size, size_text
 from programs import kernels
 
 # --- sizes ---
@@ -36,12 +36,37 @@ def test_a_large_number_without_a_unit_is_one_of_bytes() -> None:
     assert parse_size("50k") == 50 << 10
 
 
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 kB"),
+        (512, "0.512 kB"),
+        (12_345, "12.3 kB"),
+        (999_499, "999 kB"),
+        (999_500, "1 MB"),
+        (691_000_000, "691 MB"),
+        (999_700_000, "1 GB"),
+        (1_000_000_000, "1 GB"),
+        (20.6e9, "20.6 GB"),
+        (999.4e9, "999 GB"),
+        (1500e9, "1.5 TB"),
+        (999.7e12, "1000 TB"),
+        (8e15, "8000 TB"),
+    ],
+)
+def test_a_size_has_three_digits_and_no_exponent(count: float, text: str) -> None:
+    assert size_text(count) == text
+
+
 @pytest.mark.parametrize(("need", "limit"), [(727_400_001, 727_400_000), (1001, 1000), (108_000_001, 108_000_000)])
 def test_a_need_never_reads_like_a_limit_below_it(need: int, limit: int) -> None:
     assert need_text(need) not in limit_text(limit)
 
 
-@pytest.mark.parametrize("need", [100_000_001, 107_400_000, 999_900_001, 1_234_567_890, 95 << 20, 2_000_000_000])
+@pytest.mark.parametrize(
+    "need",
+    [100_000_001, 107_400_000, 999_900_001, 1_234_567_890, 95 << 20, 2_000_000_000, 1_500_000_000_001, 8 * 10**15],
+)
 def test_the_limit_that_a_message_names_admits(need: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "free_bytes", lambda: 2 * need)
     option = admitting(need)
