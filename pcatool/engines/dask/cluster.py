@@ -112,7 +112,7 @@ class SchedulerClient:
     def ask(self, question: Callable[[], Awaitable[Any]], *, of_workers: bool = False) -> Any:
         """Return the answer of Dask to a request; raise `LostError` where scheduler or workers are lost.
 
-        With `of_workers`, every worker must answer within SILENCE seconds.
+        With `of_workers`, every worker must answer within LOST_AFTER seconds.
         """
 
         async def awaited() -> Any:

@@ -195,7 +195,7 @@ class Java:
 def is_tuned(home: str) -> bool:
     """Return whether the user's settings for Spark, in the folder `home`, hold -XX options or name a properties file.
 
-    LIGHT is then left out, because Java refuses two garbage collectors.
+    LIGHT_JVM is then left out, because Java refuses two garbage collectors.
     """
     names = ("PYSPARK_SUBMIT_ARGS", "SPARK_SUBMIT_OPTS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
     texts = [os.environ.get(name, "") for name in names]
