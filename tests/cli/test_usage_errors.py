@@ -9,6 +9,12 @@ import pytest
 
 from pcatool.cli import app
 from pcatool.cli.reporter import run_and_report
+from pcatool.registry import ENGINES, METHODS, READERS, SOLVERS
+
+
+def either(*names: str) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
 
 NUMBER = "-k 'X' is not a number of components; give a whole number from 1, a share of the variance"
 
@@ -37,17 +43,17 @@ WRONG = {
     "fit houses.csv -o x -k 0%": NUMBER.replace("X", "0%"),
     "fit houses.csv -o x -k kaisr": "no rule for the number of components called 'kaisr'; did you mean 'kaiser'?",
     # choices
-    "fit houses.csv -o x --method kernal": "invalid value 'kernal' for --method: choose pca, kernel or supervised; did "
-    "you mean kernel?",
-    "fit houses.csv -o x --solver cov": "invalid value 'cov' for --solver: choose auto, covariance, tsqr, svd, dual or "
-    "randomized; did",
+    "fit houses.csv -o x --method kernal": f"invalid value 'kernal' for --method: choose {either(*METHODS)}; did you "
+    "mean kernel?",
+    "fit houses.csv -o x --solver cov": f"invalid value 'cov' for --solver: choose {either('auto', *SOLVERS)}; did you "
+    "mean covariance?",
     "fit houses.csv -o x --whiten ZCA": "invalid value 'ZCA' for --whiten: choose none, pca or zca; did you mean zca?",
     "fit houses.csv -o x --missing drp": "invalid value 'drp' for --missing: choose error, drop, mean or em; did you "
     "mean drop?",
-    "fit houses.csv -o x --engine dsk": "invalid value 'dsk' for --engine: choose threads, dask or spark; did you mean "
+    "fit houses.csv -o x --engine dsk": f"invalid value 'dsk' for --engine: choose {either(*ENGINES)}; did you mean "
     "dask?",
-    "fit houses.csv -o x --input-format parqet": "invalid value 'parqet' for --input-format: choose parquet, tsv or "
-    "csv; did you mean p",
+    "fit houses.csv -o x --input-format parqet": "invalid value 'parqet' for --input-format: choose "
+    f"{either(*READERS)}; did you mean parquet?",
     "fit houses.csv -o x --method kernel --kernel poly": "no kernel called 'poly'; did you mean 'polynomial'?",
     "fit houses.csv -o x --seed 1.5": "--seed '1.5' is not a whole number; give a whole number, such as 0",
     "transform m.npz --missing drop": "--missing drop is for fits only: here every input row gives an output row; use",
