@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says of adding things is followed to the letter, in a copy of this tree."""
+"""The recipes of CONTRIBUTING.md are followed to the letter, in a copy of this tree."""
 
 from __future__ import annotations
 
@@ -73,5 +73,8 @@ def test_what_is_added_is_known_everywhere_and_tested(copy: Path) -> None:
         assert re.search(rf"\[.*{name}.*\] PASSED", said), f"{name}\n{said}"
     assert "components_are_found[0-jolliffe] PASSED" in said, "the line in the list of the tests"
     assert "SKIPPED" not in said
+    # The copy is no installation and no checkout.
+    layout = ["-k", "not installed and not version and not top_level", "tests/test_layout.py"]
+    call(["-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider", *layout], copy)
     ((_, *words),) = lines("pcatool")
     assert "0.7 of their mean" in call(["-m", "pcatool", *words], copy)
