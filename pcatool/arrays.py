@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -262,11 +261,10 @@ def nothing_to_fit() -> NoRows:
 
 def fold(accumulator: Accumulator[Item, Part], parts: Iterable[Part]) -> Part:
     """Return the sums of all parts, merged in their order; raise `NoRows` without parts."""
-
-    def merged(one: Part | None, other: Part) -> Part:
-        return other if one is None else accumulator.merge(one, other)
-
-    total: Part | None = reduce(merged, parts, None)  # from None: a first part would be held beside the sums
+    total: Part | None = None
+    for part in parts:
+        total = part if total is None else accumulator.merge(total, part)
+        del part  # else it would be held while the next one is computed
     if total is None:
         raise nothing_to_fit()
     return accumulator.finish(total)

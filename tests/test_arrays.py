@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -246,6 +247,21 @@ def test_one_thread_and_several_merge_in_the_order_of_the_items() -> None:
     for count in (1, 2, 4):
         with Threads(count) as pool:
             check(pool)
+
+
+def test_a_part_is_freed_once_it_is_merged() -> None:
+    held: list[weakref.ref[Array]] = []
+
+    def parts() -> Iterator[Array]:
+        for number in range(4):
+            part = np.full(3, float(number))
+            held.append(weakref.ref(part))
+            yield part
+            del part
+            # Of the parts so far, no more than the sums lie in memory while the next one is computed.
+            assert sum(one() is not None for one in held) <= 1
+
+    assert fold(ArraySum(lambda X: X), parts()).tolist() == [6.0] * 3
 
 
 def test_a_fold_takes_parts_that_are_there_already() -> None:
