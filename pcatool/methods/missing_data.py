@@ -18,7 +18,7 @@ from pcatool.methods.base import UNLIMITED, Fit, FitResources, check_rule, liste
 from pcatool.methods.pca import EM, PCA, Solved, evidence
 from pcatool.missing.census import Census, Groups, link_columns, link_columns_of_cells, list_groups, take_census
 from pcatool.missing.em import EMFit, as_solution, check_census, estimate, fit_em, most_components
-from pcatool.missing.mean_imputation import MissingSums, PairsAccumulator, PairSums, pair_bytes
+from pcatool.missing.mean_imputation import MissingSums, PairsAccumulator, PairSums, moving_bytes, pair_bytes
 from pcatool.progress import Reporter
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import Estimate, Problem, Solution
@@ -179,10 +179,12 @@ class IncompletePCA(PCA):
             check_rule(problem.wish, "pca --missing em")
             need = estimate(problem.d, problem.wish if isinstance(problem.wish, int) else FEW)
         elif _one_pass(rows, plan):
-            # To merge: the sums so far, both sums about the common means, and matrices in between. Of a block: its
-            # cells, filled, and a mask of these as numbers; and its sums, about other means, and in between.
-            square = 8 * problem.d**2
-            need = Estimate(plan.passes, 12 * square, pair_bytes(problem.d), work=5 * square, copies=2)
+            # The sums so far; and of each block its sums, its cells, filled, and a mask of these as numbers. A merge
+            # overwrites the sums so far, some rows of matrices at a time, and so does a block; while two are merged,
+            # both are held. A product that was freed leaves a hole too small for the next matrix, once smaller pieces
+            # are in it.
+            held, moved = pair_bytes(problem.d), moving_bytes(problem.d)
+            need = Estimate(plan.passes, held + 8 * problem.d**2, held, work=moved, copies=2, merging=held + moved)
         else:  # mask of each block, means in its missing cells, and the block about the origin
             filled = plan.threads * FILLED_COPIES * 8 * min(plan.rows or 1 << 30, block_rows(problem.d)) * problem.d
             if plan.solver in HOLDS_ROWS:  # they fill some of the rows at a time
@@ -201,8 +203,9 @@ class IncompletePCA(PCA):
 
     def _fit_in_one_pass(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
         """Fit with column means in the missing cells, in one pass."""
-        moments = rows.reduce(PairsAccumulator(rows.origin))
-        return self._fit_pair_sums(moments, problem, plan.solver, plan.reason, rows)
+        return self._fit_pair_sums(
+            rows.reduce(PairsAccumulator(rows.origin)), problem, plan.solver, plan.reason, rows
+        )  # held by no name here, so that only the scatter is left while it is decomposed
 
     def of_sums(self, sums: MissingSums, columns: tuple[str, ...], reason: str) -> Fit:
         """Fit a model to sums over parts of the rows; `reason` explains the choice of the solver."""

@@ -5,12 +5,13 @@ known only at the end. So each block is centred on the means of its own observed
 their common means, as in `linalg.moments`. Moving a mean needs two more sums for every two columns i and j: the weight
 of the rows that observe both, and the sum of y_j over the rows that observe i.
 Complete blocks take the plain route and give bit-identical results to it.
-Cost: n d^2, and twice that for the columns with missing cells. Memory: 3 d^2.
+Cost: n d^2, and twice that for the columns with missing cells. Memory: 3 d^2, and as much for each block under way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from typing import NamedTuple
 
 import numpy as np
@@ -22,12 +23,29 @@ from pcatool.linalg.row_sums import STEP, relative_errors
 from pcatool.linalg.spectrum import EPS
 from pcatool.solvers.base import check_columns, column_rounding
 
-__all__ = ["MissingSums", "PairSums", "PairsAccumulator", "pair_bytes"]
+__all__ = ["MissingSums", "PairSums", "PairsAccumulator", "moving_bytes", "pair_bytes"]
+
+# Bytes of the rows of a d x d matrix that are moved to other means at a time: a merge needs no second matrix.
+SLAB_BYTES = 1 << 18
+
+# Copies of such rows while they are moved: terms of the sum.
+SLAB_COPIES = 5
 
 
 def pair_bytes(d: int) -> int:
     """Bytes of the three matrices of a `PairSums`."""
     return 3 * 8 * d * d
+
+
+def moving_bytes(d: int) -> int:
+    """Bytes to move a `PairSums` to other means, or to merge two, besides their matrices."""
+    return SLAB_COPIES * min(SLAB_BYTES, 8 * d * d)
+
+
+def _slabs(d: int) -> Iterator[slice]:
+    """Yield slices of the rows of a d x d matrix, of at most SLAB_BYTES, or of one row."""
+    step = max(SLAB_BYTES // (8 * d), 1)
+    return (slice(at, at + step) for at in range(0, d, step))
 
 
 class PairSums(NamedTuple):
@@ -65,15 +83,24 @@ class PairSums(NamedTuple):
         """Weight of the observed cells of each column, (d,)."""
         return np.diagonal(self.both)
 
-    def around(self, high: Array, low: Array) -> tuple[Array, Array]:
-        """Return the cross sums and the scatter about other means, given as pairs of doubles (d,)."""
-        t = (high - self.high) + (low - self.low)
-        cross = self.cross - self.both * t
-        moved = self.scatter - self.cross * t[:, None] - (self.cross * t[:, None]).T + np.outer(t, t) * self.both
-        return cross, moved
+    def _cross_about(self, t: Array, rows: slice) -> Array:
+        """Return some rows of the cross sums about means that are moved by t (d,)."""
+        return self.cross[rows] - self.both[rows] * t
+
+    def _scatter_about(self, t: Array, rows: slice) -> Array:
+        """Return some rows of the scatter about means that are moved by t (d,)."""
+        crossed = (self.cross[:, rows] * t[:, None]).T
+        return self.scatter[rows] - self.cross[rows] * t[rows, None] - crossed + np.outer(t[rows], t) * self.both[rows]
+
+    def _move(self, t: Array) -> None:
+        """Move the means by t (d,): overwrite the scatter, which needs the old cross sums, then these."""
+        for rows in _slabs(len(t)):
+            self.scatter[rows] = self._scatter_about(t, rows)
+        for rows in _slabs(len(t)):
+            self.cross[rows] = self._cross_about(t, rows)
 
     def merge(self, other: PairSums) -> PairSums:
-        """Return the sums of these rows followed by those of `other`."""
+        """Return the sums of these rows followed by those of `other`; overwrites the matrices of these sums."""
         mine, theirs = self.observed_weight > 0, other.observed_weight > 0
         delta = np.where(mine & theirs, (other.high - self.high) + (other.low - self.low), 0.0)
         share = np.divide(
@@ -81,7 +108,12 @@ class PairSums(NamedTuple):
         )
         high, low = two_sum(np.where(mine, self.high, other.high), delta * share)
         high, low = two_sum(high, low + np.where(mine, self.low, other.low))
-        (cross, scatter), (cross_2, scatter_2) = self.around(high, low), other.around(high, low)
+        self._move((high - self.high) + (low - self.low))
+        t = (high - other.high) + (low - other.low)
+        for rows in _slabs(len(t)):
+            self.scatter[rows] += other._scatter_about(t, rows)
+            self.cross[rows] += other._cross_about(t, rows)
+        np.add(self.both, other.both, out=self.both)
         return PairSums(
             self.rows + other.rows,
             self.weight + other.weight,
@@ -91,9 +123,9 @@ class PairSums(NamedTuple):
             low,
             np.where(mine, self.first, other.first),
             self.varies | other.varies | (mine & theirs & (self.first != other.first)),
-            self.both + other.both,
-            cross + cross_2,
-            scatter + scatter_2,
+            self.both,
+            self.cross,
+            self.scatter,
         )
 
     def with_origin_zero(self) -> PairSums:
@@ -134,7 +166,7 @@ class MissingSums(NamedTuple):
 
         Each merge rounds the sums; `rounding` grows by as much as for complete rows.
         """
-        pairs = self.pairs.merge(other.pairs)
+        pairs = deepcopy(self.pairs).merge(other.pairs)
         mine, theirs, all_ = (np.diagonal(p.scatter) for p in (self.pairs, other.pairs, pairs))
         return MissingSums(
             pairs, relative_errors(STEP * EPS * all_ + self.rounding * mine + other.rounding * theirs, all_)
@@ -163,7 +195,7 @@ class PairsAccumulator(Accumulator[Block, Moments | PairSums]):
 
     @np.errstate(over="ignore", invalid="ignore")
     def merge(self, one: Moments | PairSums, other: Moments | PairSums) -> Moments | PairSums:
-        """Return the sums of both; plain moments if both are."""
+        """Return the sums of both, plain moments if both are; overwrites the matrices of `one`."""
         if isinstance(one, Moments) and isinstance(other, Moments):
             return one.merge(other)
         mine, theirs = (PairSums.of_plain(part) if isinstance(part, Moments) else part for part in (one, other))
@@ -205,9 +237,12 @@ def _of_rows(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:
 
 
 def _settled(part: PairSums, rest: Array) -> PairSums:
-    """Return the sums about means corrected by their rounding error; `rest` (d,) are the sums about the old means."""
+    """Return the sums about means corrected by their rounding error; overwrites the matrices of `part`.
+
+    `rest` (d,) are the sums about the old means.
+    """
     part.cross[part.observed_weight == part.weight] = rest
     high, low = two_sum(part.high, rest / np.where(part.observed_weight > 0, part.observed_weight, 1.0))
-    cross, scatter = part.around(high, low)
-    cross[part.observed_weight == part.weight] = 0.0
-    return part._replace(high=high, low=low, cross=cross, scatter=scatter)
+    part._move((high - part.high) + (low - part.low))
+    part.cross[part.observed_weight == part.weight] = 0.0
+    return part._replace(high=high, low=low)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from missing.made import Array, made, problem_of, punched
 from pcatool.arrays import SERIAL
 from pcatool.errors import DataError
 from pcatool.linalg.moments import Moments, MomentsAccumulator
-from pcatool.missing.mean_imputation import PairsAccumulator, PairSums
+from pcatool.missing import mean_imputation
+from pcatool.missing.mean_imputation import MissingSums, PairsAccumulator, PairSums, moving_bytes
 
 # Sums of a few hundred terms, about a mean that is known as a pair of doubles.
 DIGITS = 1e-13
@@ -96,3 +98,39 @@ def test_a_column_without_a_cell_is_refused_by_name() -> None:
     assert isinstance(found, PairSums)
     with pytest.raises(DataError, match="no value in column 'c2'; leave the column out with -x"):
         found.check(problem_of(3).columns)
+
+
+def test_bits_do_not_depend_on_how_many_rows_of_a_matrix_are_moved_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = punched(made(400, 30, [9.0, 4.0], 0.5, 1).X + 1e6, 0.2, 2)
+    found = []
+    for size in (1, 8 * 30 * 7, 1 << 30):
+        monkeypatch.setattr(mean_imputation, "SLAB_BYTES", size)
+        sums = moments_of(X, [128, 128, 144])
+        assert isinstance(sums, PairSums)
+        found.append((sums.both.tobytes(), sums.cross.tobytes(), sums.scatter.tobytes()))
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_merge_takes_no_further_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    d = 600
+    monkeypatch.setattr(mean_imputation, "SLAB_BYTES", 8 * d * 10)
+    X = punched(made(200, d, [9.0], 0.5, 1).X, 0.1, 2)
+    accumulator = PairsAccumulator(np.where(np.isnan(X[0]), 0.0, X[0]))
+    one, other = (accumulator.of_block((part, None)) for part in np.split(X, 2))
+    tracemalloc.start()
+    try:
+        accumulator.merge(one, other)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < moving_bytes(d) + 40 * 8 * d < 8 * d * d / 4  # some rows, and some vectors
+
+
+def test_sums_of_parts_are_merged_without_changing_them() -> None:
+    X = punched(made(200, 6, [9.0, 4.0], 0.5, 1).X, 0.3, 2)
+    one, other = (MissingSums.summed(moments_of(part, [100])) for part in np.split(X, 2))
+    before = [part.pairs.scatter.copy() for part in (one, other)]
+    first = one.merged(other)
+    assert np.array_equal(first.pairs.scatter, one.merged(other).pairs.scatter)
+    for part, scatter in zip((one, other), before, strict=True):
+        assert np.array_equal(part.pairs.scatter, scatter)
