@@ -255,6 +255,7 @@ class RowStream:
         self._bad_files = bad_files
         self._reporter = reporter
         self._current: Table | None = None  # None before the first piece was asked for
+        self._most_reading = 0
 
     def pieces(self, choice: ColumnChoice, *, eager: bool, run: Runner) -> Iterator[Piece]:
         """Yield all rows in order, as pieces, with the chosen columns; can be called once.
@@ -309,10 +310,13 @@ class RowStream:
     def reading_bytes(self, parts: int) -> int:
         """Return the most memory, in bytes, that reading takes with this many parts at once.
 
-        Valid after the first part was asked for. The larger of the first and the current input counts.
+        Valid after the first part was asked for. The largest of the first input and of those that were current at a
+        call counts, so that a plan is never below what was checked before: footers of like files differ by some bytes.
         """
-        tables = (self._first, self._current or self._first)
-        return max(table.reading_bytes(parts) + self._files.ahead_bytes(parts, table) for table in tables)
+        for table in (self._first, self._current or self._first):
+            need = table.reading_bytes(parts) + self._files.ahead_bytes(parts, table)
+            self._most_reading = max(self._most_reading, need)
+        return self._most_reading
 
     # --- progress; safe to call from any thread ---
 

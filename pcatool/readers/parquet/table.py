@@ -26,7 +26,7 @@ from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_
 from pcatool.readers.csv_reader.count_missing import count_in_numbers
 from pcatool.readers.opener import OpenedInput
 from pcatool.readers.parquet.file import ParquetData, largest_group_bytes, reads_columns_singly
-from pcatool.resources import Spool
+from pcatool.resources import Spool, release_free_memory
 
 __all__ = ["ParquetTable", "TransposedGroup", "columns_at_once"]
 
@@ -82,6 +82,11 @@ class TransposedInMemory(TransposedGroup):
         return rows if rows.flags.f_contiguous else np.array(rows, order="F")
 
 
+def portion_columns(rows: int, d: int) -> int:
+    """Return how many of d columns of a row group are read together when it is transposed."""
+    return columns_at_once(rows, PORTION_IN_MEMORY_BYTES if 8 * rows * d <= IN_MEMORY_BYTES else PORTION_BYTES)
+
+
 def columns_at_once(rows: int, size: int) -> int:
     """Return how many columns of this many rows fit in `size` bytes, from 1 to MOST_COLUMNS."""
     return int(np.clip(size // (8 * max(rows, 1)), 1, MOST_COLUMNS))
@@ -129,13 +134,17 @@ def _joined(column: pa.ChunkedArray) -> pa.Array:
 READER, OPEN_COLUMN, OPEN_COPIES, SAFE_COPIES = 10 << 10, 3 << 20, 3, 4
 # Bytes of Arrow's functions, which vectors need.
 COMPUTE = 10 << 20
+# Copies of a column of vectors that Arrow holds while the column is read whole: its pages, its elements, and the place
+# of each element in its row.
+VECTOR_COPIES = 3
 # If the open columns together would take more bytes than MOST_OPEN, row groups are transposed through a temporary file.
 # A row group of at most IN_MEMORY_BYTES of numbers is transposed in memory, already where its open columns would take
 # more than MOST_OPEN_IN_MEMORY bytes.
 MOST_OPEN = 160 << 20
 IN_MEMORY_BYTES, MOST_OPEN_IN_MEMORY = 32 << 20, 32 << 20
-# When transposing: bytes of the columns that are read together, and of all columns that threads hold at once.
-PORTION_BYTES = 8 << 20
+# When transposing: bytes of the columns that are read together, through a file and in memory, and of all columns that
+# threads hold at once. In memory they are few: the small pieces that a thread frees leave holes between the others.
+PORTION_BYTES, PORTION_IN_MEMORY_BYTES = 4 << 20, 2 << 20
 MOST_HELD_COLUMNS = 128 << 20
 # Copies of the columns that a thread holds: Arrow's chunks, these joined to one array, and the numbers.
 PORTION_COPIES = 3
@@ -156,11 +165,13 @@ class ReadMemory(NamedTuple):
     per_held: int = 0  # for each part in hand, whether waiting, worked on or done
     portion: int = 0  # for each thread, while a row group is transposed
     portions: int = 0  # most bytes of all portions
+    portions_first: bool = False  # all portions are freed before there is a part
 
     def total(self, parts: int) -> int:
         """Return the bytes for this many parts in hand."""
         busy = max(parts - QUEUED_TASKS, 1)
-        return self.fixed + busy * self.per_parsed + parts * self.per_held + min(busy * self.portion, self.portions)
+        held, portions = busy * self.per_parsed + parts * self.per_held, min(busy * self.portion, self.portions)
+        return self.fixed + (max(held, portions) if self.portions_first else held + portions)
 
 
 class ParquetTable:
@@ -217,7 +228,7 @@ class ParquetTable:
         if needed and self._opened.one_of_many and self._is_small(len(features)):
             self._opened.hand_over()
             self._rows_out = self._data.metadata.num_rows
-            self._memory = self._memory_whole(len(features), len(self._data.leaves(needed)))
+            self._memory = self._memory_whole(features, needed)
             rows = ArrowRows(self.name, features, self.columns, 0)
             yield SmallFilePart(self._rows_out, rows, tuple(passthrough), self._data.iter_columns)
             return
@@ -253,13 +264,12 @@ class ParquetTable:
 
         All three sizes are checked, since a few bytes can encode a million equal cells.
         """
-        metadata, size = self._data.metadata, self._opened.size
+        size = self._opened.size
         if self._opened.input.groups is not None:
             return False
-        if size is None or size > SMALL_FILE or not 0 < 8 * d * metadata.num_rows <= SMALL_FILE:
+        if size is None or size > SMALL_FILE or not 0 < 8 * d * self._data.metadata.num_rows <= SMALL_FILE:
             return False
-        unpacked: int = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-        return unpacked <= SMALL_FILE
+        return self._unpacked_bytes() <= SMALL_FILE
 
     def reading_bytes(self, parts: int) -> int:
         total: int = self.contents_bytes + self._memory.total(parts)
@@ -277,28 +287,39 @@ class ParquetTable:
         return ReadMemory(fixed=self._open_bytes(needed) + more + batch, per_held=batch + 8 * cells)
 
     def _memory_transposed(self, d: int) -> ReadMemory:
-        """Return the memory of transposing: all numbers if they are few, some columns for each thread, and blocks.
-
-        If the numbers go to a file, pieces of freed columns stay between blocks in use: as much as one thread holds.
-        """
+        """Return the memory of transposing: all numbers if they are few, some columns for each thread, and blocks."""
         rows, numbers = max(self.group_rows, default=0), self._group_bytes(d)
-        portion = PORTION_COPIES * 8 * rows * columns_at_once(rows, PORTION_BYTES)
-        at_once = 2 if self._opened.one_of_many else min(len(self.group_rows), 2)  # one is filled, one still in use
-        held = at_once * numbers if numbers <= IN_MEMORY_BYTES else portion
+        portion = PORTION_COPIES * 8 * rows * portion_columns(rows, d)
+        several = self._opened.one_of_many or len(self.group_rows) > 1
+        at_once = 2 if several else 1  # one is filled, one still in use
         reader = CONTENTS_READER * int(self._data.metadata.num_columns)
-        each = reader + 8 * d * min(block_rows(d), rows)
-        return ReadMemory(fixed=held, per_held=each, portion=portion, portions=PORTION_COPIES * numbers)
+        return ReadMemory(
+            fixed=at_once * numbers if numbers <= IN_MEMORY_BYTES else 0,
+            per_held=reader + 8 * d * min(block_rows(d), rows),
+            portion=at_once * portion,  # while blocks are in use, freed columns leave holes between them
+            portions=at_once * PORTION_COPIES * numbers,
+            portions_first=not several,
+        )
 
-    def _memory_whole(self, d: int, needed: int) -> ReadMemory:
+    def _memory_whole(self, features: Sequence[Feature], needed: Sequence[int]) -> ReadMemory:
         """Return the memory of reading files whole: footer and numbers of each, and the file itself while it is read.
 
-        Columns are uncompressed one by one, or together if they are few. `fixed` is negative, since the footer of the
-        open file is already counted for its part.
+        Columns are uncompressed one by one, or together if they are few; a column of vectors may be the whole file.
+        `fixed` is without the footer of the open file, which is already counted for its part.
         """
-        numbers = 8 * d * self._rows
-        few = 0 if reads_columns_singly(needed, self._data.metadata) else largest_group_bytes(self._data.metadata)
-        file = (self._opened.size or 0) + few + numbers
-        return ReadMemory(fixed=-self.contents_bytes, per_parsed=file, per_held=self.contents_bytes + numbers)
+        metadata, numbers = self._data.metadata, 8 * len(features) * self._rows
+        vectors = any(f.element is not None for f in features)
+        unpacked = VECTOR_COPIES * self._unpacked_bytes() if vectors else 0
+        if not vectors and not reads_columns_singly(len(self._data.leaves(needed)), metadata):
+            unpacked = largest_group_bytes(metadata)
+        file = (self._opened.size or 0) + unpacked + numbers
+        fixed = (COMPUTE if vectors else 0) - self.contents_bytes
+        return ReadMemory(fixed=fixed, per_parsed=file, per_held=self.contents_bytes + numbers)
+
+    def _unpacked_bytes(self) -> int:
+        """Return the uncompressed bytes of all row groups."""
+        metadata = self._data.metadata
+        return sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
 
     def _must_transpose(self, columns: Sequence[int], d: int) -> bool:
         """Whether row groups are transposed, since open columns would exceed MOST_OPEN or MOST_OPEN_IN_MEMORY."""
@@ -334,7 +355,7 @@ class ParquetTable:
         transposed = (TransposedInMemory if 8 * rows * len(features) <= IN_MEMORY_BYTES else TransposedGroup)(
             rows, len(features)
         )
-        step = columns_at_once(transposed.rows, PORTION_BYTES)
+        step = portion_columns(transposed.rows, len(features))
         readers = [self._data.file]
 
         def fill(first: int) -> None:
@@ -348,6 +369,7 @@ class ParquetTable:
         most = max(1, MOST_HELD_COLUMNS // (PORTION_COPIES * 8 * max(transposed.rows, 1) * step))
         for _ in run(fill, range(0, len(features), step), most=most):
             pass
+        release_free_memory()  # pieces of freed columns, too small for the blocks that follow
         return transposed
 
     def _numbers(self, file: parquet.ParquetFile, group: int, features: tuple[Feature, ...], first_row: int) -> Array:

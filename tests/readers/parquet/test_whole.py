@@ -171,3 +171,31 @@ def test_files_opened_before_their_turn_are_closed_when_it_does_not_come(tmp_pat
     reading.close()
     del reading
     assert len(list(Path("/proc/self/fd").iterdir())) <= before
+
+
+def planned(files: list[Path]) -> list[int]:
+    """The memory that reading is said to take, after each batch."""
+    inputs = Inputs([str(file) for file in files], TableOptions(), Reporter())
+    wanted = inputs.columns.choose(SelectOptions())
+    return [inputs.reading_bytes(1) for _ in checked_batches(inputs, wanted, RowCounts(), eager=False)]
+
+
+def test_planned_memory_never_falls_below_what_was_checked(tmp_path: Path) -> None:
+    """Else a fit under a limit of just its plan is refused: an earlier file has a longer footer."""
+    files = save(tmp_path / "many", table().select(["a", "b", "c"]), 3)
+    parquet.write_table(parquet.read_table(files[1]).replace_schema_metadata({"note": "x" * 5000}), files[1])
+    first, second, third = planned(files)
+    assert first < second == third
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_a_column_of_vectors_takes_what_arrow_holds_of_it(fixed: bool, tmp_path: Path) -> None:
+    n, d = 800, 400
+    X = np.random.default_rng(0).standard_normal((n, d)).astype(np.float32).ravel()
+    starts = np.arange(0, n * d + 1, d, dtype=np.int32)
+    lists = pa.FixedSizeListArray.from_arrays(X, d) if fixed else pa.ListArray.from_arrays(starts, X)
+    files = save(tmp_path / "many", pa.table({"v": lists}), 2)
+    numbers = 8 * n // 2 * d
+    elements = numbers // 2  # 4 bytes each
+    pages_and_elements = 2 * elements
+    assert planned(files)[0] >= files[0].stat().st_size + 2 * numbers + pages_and_elements
