@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
+from pcatool.resources import release_free_memory
 
 __all__ = [
     "EPS",
@@ -171,6 +172,7 @@ def orthonormal(V: Array) -> Array:
                 some -= done @ (done.T @ some)
             Q, R = np.linalg.qr(some)
             np.multiply(Q, np.where(np.diagonal(R) < 0, -1.0, 1.0), out=some)
+    release_free_memory()  # those matrices are smaller than what comes next, which would not reuse them
     return V
 
 

@@ -140,7 +140,11 @@ def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
     second, of_block = bytes_needed(d, min(k, d - 1))
     need = second + 4 * sums + 16 * (MEMORY + 4) * d * (k + 1) + 32 * d * start_width(d, k) + working
     return Estimate(
-        "2 and as many as it takes, mostly 20 to 200", need, max(sums, of_block), work=slab, by_cells=cells is not None
+        "2 and as many as it takes, mostly 20 to 200",
+        need,
+        max(sums, of_block),
+        work=slab,
+        without_blocks=cells is not None,
     )
 
 

@@ -145,7 +145,7 @@ class Estimate(NamedTuple):
     copies: int = 1  # copies of its block that a thread makes
     height: int = 0  # smaller blocks are joined until they have this many rows
     merging: int = 0  # bytes to merge two results, while other threads work
-    by_cells: bool = False  # whether the rows are held in compressed form, never in blocks
+    without_blocks: bool = False  # whether no thread works on blocks of rows: they are joined or compressed
 
 
 def directions_bytes(d: int, k: int) -> int:

@@ -16,7 +16,6 @@ from pcatool.solvers.base import (
     Problem,
     Solution,
     centered_matrix,
-    directions_bytes,
     estimate_in_memory,
     solve_factor,
 )
@@ -32,10 +31,13 @@ class Dual:
         rows = n or d
         if n is not None and n >= d:  # then the factor itself is decomposed
             return estimate_in_memory(d, n, k)
-        # The rows; then the inner products, those of scaled columns, and LAPACK's copies of both; or the model.
-        held = 8 * rows * d
+        # The rows; then the inner products, those of scaled columns, and LAPACK's copies of both; or the directions,
+        # these with other signs or S times these, and copies of some columns at a time.
+        held, directions = 8 * rows * d, 8 * d * min(k, rows)
         after = max(
-            min(held, AT_ONCE), 8 * 8 * rows * rows + 8 * SLAB_COLUMNS * rows, directions_bytes(d, min(k, rows))
+            min(held, AT_ONCE),
+            8 * 8 * rows * rows + 8 * SLAB_COLUMNS * rows,
+            2 * directions + min(directions, AT_ONCE),
         )
         return Estimate("1", held, solving=held + after)
 

@@ -255,13 +255,13 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
         waiting = min(waiting, -(-rows // joined_rows(d, height)) or 1)
 
     def under_way(tasks: int) -> int:
-        blocks = 0 if need.by_cells else blocks_bytes(d, rows, threads, need.copies, height=height, most=tasks)
+        blocks = 0 if need.without_blocks else blocks_bytes(d, rows, threads, need.copies, height=height, most=tasks)
         return blocks + tasks * need.result + min(threads, tasks) * need.work
 
     # The next task begins after the result before it is merged, so that one task less is under way meanwhile.
     working = need.bytes + max(under_way(waiting), under_way(waiting - 1) + need.merging)
     left = reading // 4  # part of the freed reading memory is too fragmented for reuse
-    if problem.n is None or need.by_cells:
+    if problem.n is None or need.without_blocks:
         working += reading
     else:  # the rows are held by now: few rows in a file, more in memory
         numbers = 8 * problem.n * problem.d
@@ -280,6 +280,8 @@ def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:
 def _of_held(need: Estimate, problem: Problem, rows: int | None) -> Estimate:
     """Return the estimate of a solver that holds the rows, with the copies that row means and an uncentred fit add."""
     held = 8 * (rows or 0) * problem.d
+    if problem.n is None or held > SMALL_BYTES:  # one block is filled while the one before it is put to the others
+        need = need._replace(bytes=need.bytes + blocks_bytes(problem.d, rows, 1, 0), without_blocks=True)
     if problem.rows_centered:  # rows as read, rows about one of their cells, and a copy while means are taken
         need = need._replace(solving=max(need.solving, 3 * held))
     if not problem.center:  # one more row for the mean is appended to the rows, or to their triangle, in a copy

@@ -66,12 +66,12 @@ def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
     beside = 32 << 20  # SciPy's sparse matrices, and slabs
     if name == "randomized":
         need = beside + (GIVEN_BYTES + SCALED_BYTES) * cells + krylov_bytes(d, k, n) + 16 * n * k
-        return Estimate("1", need, by_cells=True)
+        return Estimate("1", need, without_blocks=True)
     need = beside + (GIVEN_BYTES + TRANSPOSED_BYTES) * cells
     if name == "dual":
-        return Estimate("1", need + 8 * (6 * n * n + 4 * d * k), by_cells=True)
+        return Estimate("1", need + 8 * (6 * n * n + 4 * d * k), without_blocks=True)
     after = beside + GIVEN_BYTES * cells + Covariance().estimate(d, n, k).solving
-    return Estimate("1", need + 2 * scatter_bytes(d), solving=after, by_cells=True)
+    return Estimate("1", need + 2 * scatter_bytes(d), solving=after, without_blocks=True)
 
 
 def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:

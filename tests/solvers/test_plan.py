@@ -178,3 +178,19 @@ def test_fewer_columns_are_advised_where_they_help() -> None:
 def test_no_more_memory_is_advised_than_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pcatool.resources.free_bytes", lambda: 60 * ONE_MB)
     assert plan_under(50 * ONE_MB, np.zeros((100, 9))).refusal.endswith("; use a machine with more memory")
+
+
+@pytest.mark.parametrize("solver", ["svd", "dual"])
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_rows_that_are_held_need_no_more_while_they_arrive_than_was_planned(solver: str, threads: int) -> None:
+    d, n, reading = 30_000, 190, 100 << 20
+    planned = make_plan(solver, "", Problem(names_of(d), None, 5), n, threads, reading).peak_bytes
+    for so_far in range(1, n + 1):
+        arrived = make_plan(solver, "", Problem(names_of(d), so_far, 5), so_far, threads, reading)
+        assert arrived.peak_bytes <= planned
+
+
+def test_no_thread_works_on_blocks_of_rows_that_are_held() -> None:
+    problem = Problem(names_of(30_000), None, 5)
+    one, several = (make_plan("dual", "", problem, 190, threads).peak_bytes for threads in (1, 4))
+    assert one == several
