@@ -81,11 +81,16 @@ def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) ->
     return LANCZOS, f"few components of {n} rows"
 
 
-def expected_space(n: int, k: int) -> int:
-    """Return the number of Lanczos vectors to expect for k components, for memory estimates.
+def expected_space(n: int, wish: Wish, most_rank: int | None) -> int | None:
+    """Return the number of Lanczos vectors to expect, for memory estimates; None if Lanczos may fail.
 
-    Measured runs took from 150 up to 20 k vectors; the result is three times that, to be safe.
+    A share of the variance may take all components, but no more than the rank of the matrix, at most `most_rank`: a
+    larger space holds all eigenvectors. Measured runs took from 150 up to 20 k vectors for k components; the result is
+    three times that, to be safe.
     """
+    if not isinstance(wish, int) and (most_rank is None or 2 * most_rank > n // SPACE_DIVISOR_FOR_SHARE):
+        return None
+    k = wish if isinstance(wish, int) else most_rank or 0
     return min(n // SPACE_DIVISOR, 500 + 60 * k)
 
 

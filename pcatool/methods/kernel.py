@@ -135,14 +135,14 @@ class MemoryNeeds(NamedTuple):
             scatters = 2 + (in_flight(threads) - threads) + 3 * threads
             numbers = max(DECOMPOSED_COPIES * m * m, m * r + scatters * r * r, 4 * r * r + 5 * m * r)
             return total_bytes(d, held_bytes + self._slabs(m) + 8 * (numbers + ROW_COPIES * m * d))
-        held_bytes += self._slabs(0)
         rows = n or 0
-        if not dense and isinstance(self.wish, int) and self.solver(rows)[0] == LANCZOS:
-            work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * expected_space(rows, self.wish)
+        space = expected_space(rows, self.wish, self.kernel.most_rank(d))
+        if not dense and space is not None and self.solver(rows)[0] == LANCZOS:
+            work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * space
         else:  # a share may need `lapack`, too
             kept = min(self.wish, rows) if isinstance(self.wish, int) else rows
             work = (GRAPH_COPIES if self.kernel.graph else COPIES) * rows + DUAL_COPIES * kept
-        return total_bytes(d, held_bytes + 8 * rows * (work + ROW_COPIES * d))
+        return total_bytes(d, held_bytes + self._slabs(0) + 8 * rows * (work + ROW_COPIES * d))
 
 
 NYSTROEM = "nystroem"

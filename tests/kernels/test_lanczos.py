@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from kernels.helpers import Array
-from pcatool.kernels.eigen import choose_solver
+from pcatool.kernels.eigen import LANCZOS, choose_solver, expected_space
 from pcatool.kernels.lanczos import leading_pairs
 from pcatool.linalg.blas import threads
 
@@ -69,3 +69,14 @@ def test_the_choice(n: int, wish: int | float | str, definite: bool, flat: bool,
     solver, reason = choose_solver(n, wish, definite=definite, flat_spectrum=flat)
     assert solver == name
     assert why in reason
+
+
+@pytest.mark.parametrize(
+    ("wish", "rank", "known"), [(3, None, True), (0.9, 20, True), (0.9, None, False), (0.9, 300, False)]
+)
+def test_a_space_is_expected_where_lanczos_ends_for_certain(wish: float, rank: int | None, known: bool) -> None:
+    """A share of the variance may take every component, but no more than the rank."""
+    assert choose_solver(2000, wish, definite=True, flat_spectrum=False)[0] == LANCZOS
+    space = expected_space(2000, wish, rank)
+    assert (space is not None) == known
+    assert space is None or 3 <= space <= 1000
