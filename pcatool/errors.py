@@ -35,6 +35,7 @@ __all__ = [
     "leave_out",
     "leave_out_all",
     "missing_package",
+    "near_columns",
     "nearest",
     "null_option",
     "percent",
@@ -105,7 +106,10 @@ def percent(share: float) -> str:
     return ">99.99%" if share < 1 and text == "100.00%" else text
 
 
-def listed(names: Iterable[str], max_shown: int = 5) -> str:
+MOST_LISTED = 5  # names that a message lists
+
+
+def listed(names: Iterable[str], max_shown: int = MOST_LISTED) -> str:
     """Join quoted names for a sentence; of names beyond the first `max_shown`, only the count is given."""
     names = list(names)
     text = ", ".join(show(name) for name in names[:max_shown])
@@ -207,7 +211,7 @@ MOST_TYPED = 60
 
 def leave_out(name: str, column: int | None = None) -> str:
     """Return the words that advise to leave a column out of a fit."""
-    return f"leave it out with {exclusion(name, column)}"
+    return f"leave the column out with {exclusion(name, column)}"
 
 
 def leave_out_all(names: Sequence[str]) -> str:
@@ -448,8 +452,15 @@ class BadCell(DataError):
         super().__init__(f"{place}, column {show(column)}: {show(value)} {why}", remedy)
 
 
+def near_columns(names: Sequence[str], present: Sequence[str], used: Collection[str] = ()) -> list[str]:
+    """Return the columns that the first few missing `names` probably mean; see `MissingColumns`."""
+    free = [name for name in present if name not in used]
+    found = [nearest(name, free) for name in names[:MOST_LISTED]]
+    return list(dict.fromkeys(name for name in found if name is not None))
+
+
 class MissingColumns(DataError):
-    """Columns that are needed but not there; the message gives the nearest column, or the columns there are."""
+    """Columns that are needed but not there; the message gives the nearest columns, or the columns there are."""
 
     def __init__(
         self, names: Sequence[str], present: Sequence[str], where: str, remedy: str = "", used: Collection[str] = ()
@@ -457,9 +468,9 @@ class MissingColumns(DataError):
         """`used` are columns that are there and needed themselves, so that none of them can be meant."""
         noun = "column" if len(names) == 1 else "columns"
         message = f"{where}: no {noun} {listed(names)}"
-        near = nearest(names[0], [name for name in present if name not in used])
-        if near is not None:
-            message += f" (nearest: {show(near)})"
+        near = near_columns(names, present, used)
+        if near:
+            message += f" (nearest: {listed(near)})"
         elif present:
             message += f" (there: {listed(present)})"
         super().__init__(message, remedy)

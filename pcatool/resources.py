@@ -76,7 +76,7 @@ def need_text(count: float) -> str:
 
 def limit_text(limit: float) -> str:
     """Return the words for a memory limit, rounded down, and where it comes from."""
-    return f"the limit is {size_text(_rounded(limit, math.floor))} (--memory, else half of what is free)"
+    return f"the limit is {size_text(_rounded(limit, math.floor))} (--memory; by default half of the free memory)"
 
 
 def _rounded(count: float, towards: Callable[[float], int]) -> float:

@@ -34,11 +34,11 @@ def test_counts_have_a_comma_between_groups_of_three_digits() -> None:
 
 
 MENDED = {
-    "correct the cell, or leave it out with -x b": "correct the cell, or leave it out of the model with DO b",
+    "correct it, or leave the column out with -x b": "correct it, or leave the column out of the model with DO b",
     "add them, or leave them out with -x a,b; --skip-bad": (
         "add them, or leave them out of the model with DO a,b; --skip-bad"
     ),
-    "leave it out with -x 'a, b', or not": "leave it out of the model with DO 'a, b', or not",
+    "leave the column out with -x 'a, b', or not": "leave the column out of the model with DO 'a, b', or not",
     "no value; leave the columns out with -x": "no value; leave the columns out of the model with DO ",
     "leave it out with " + f"-x {shlex.quote(chr(39))}": f"leave it out of the model with DO {shlex.quote(chr(39))}",
     "read it with --decimal ',' -x c -x 'd e' (column 'c' has other marks: '2.5')": (

@@ -27,7 +27,7 @@ from pcatool.options import (
 from pcatool.pipeline import apply as applying
 from pcatool.pipeline import output_folder
 from pcatool.pipeline.output_folder import Make
-from pcatool.pipeline.results import BatchTable, Results, warn_of_empty_output, write
+from pcatool.pipeline.results import BatchTable, Results, warn_of_empty_results, write
 from pcatool.progress import Reporter
 from pcatool.readers.memory_tables import is_pandas
 from pcatool.readers.paths import are_paths
@@ -206,7 +206,7 @@ def deliver(
     results = make(named, table, reporter)
     if output.output is not None:
         write(results, output, None)
-        warn_of_empty_output(results.row_counts, results.inputs.resolved.inputs, reporter)
+        warn_of_empty_results(results.row_counts, results.inputs.resolved.inputs, results.plan.options, reporter)
         return None
     return in_type_of_data(results, named)
 

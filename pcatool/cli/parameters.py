@@ -211,11 +211,11 @@ def write_rows(
         facts |= folder_facts(outputs.written, outputs.skipped, outputs.resumed)
         reporter.close(facts, [*apply_lines(facts), *folder_lines(facts)], stdout_free=True)
         return 0
-    from pcatool.pipeline.results import warn_of_empty_output, write
+    from pcatool.pipeline.results import warn_of_empty_results, write
 
     results = make(inputs, table, reporter)
     write(results, output, model)
-    warn_of_empty_output(results.row_counts, results.inputs.resolved.inputs, reporter)
+    warn_of_empty_results(results.row_counts, results.inputs.resolved.inputs, results.plan.options, reporter)
     if reporter.summarizes:
         from pcatool.render.summary import apply_facts, apply_lines
 

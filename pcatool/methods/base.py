@@ -157,13 +157,13 @@ class Identifiers(NamedTuple):
         names = self.named
         if names:
             what = (
-                "holds whole numbers and is named like an identifier"
+                "is used as a feature, but holds whole numbers and is named like an identifier"
                 if len(names) == 1
-                else ("hold whole numbers and are named like identifiers")
+                else ("are used as features, but hold whole numbers and are named like identifiers")
             )
             reporter.note(f"{listed(names)} {what}; {leave_out_all(names)}")
         for name in self.numbering:
-            numbers = f"{show(name)} numbers the {counted(n, 'row')}, as an identifier does"
+            numbers = f"{show(name)} is used as a feature, but numbers the {counted(n, 'row')} as an identifier does"
             reporter.note(f"{numbers}; {leave_out_all([name])}")
 
 

@@ -29,7 +29,7 @@ from pcatool.pipeline.output_folder import (
     result_marks,
 )
 from pcatool.pipeline.output_parts import SEEN_BY_ALL, PartsFolder, is_folder, is_inside
-from pcatool.pipeline.results import ErrorSum, Results, ResultsPlan, results_of, warn_of_empty_output, write
+from pcatool.pipeline.results import ErrorSum, Results, ResultsPlan, results_of, warn_of_empty_results, write
 from pcatool.progress import Reporter, doing
 from pcatool.readers.bad_files import SKIP_BAD_REMEDY, SkippedFile, is_bad_file
 from pcatool.readers.hive_partitions import Partitions
@@ -313,7 +313,7 @@ def write_parts(
         (item.split.input.path, shown(folder.named_by_user(item.name)), part.record.row_counts.rows)
         for item, part in done
     ]
-    warn_of_empty_output(results.row_counts, results.inputs.resolved.inputs, reporter)
+    warn_of_empty_results(results.row_counts, results.inputs.resolved.inputs, results.plan.options, reporter)
     return PartsOutcome(results, named)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pcatool.errors import FileError, PcatoolError, UsageError, grouped, show
-from pcatool.options import OutputOptions, TableOptions
+from pcatool.options import ApplyOptions, OutputOptions, TableOptions
 from pcatool.pipeline.output_parts import (
     canonical_name,
     is_folder,
@@ -24,7 +24,7 @@ from pcatool.pipeline.output_parts import (
     relative_name,
     state_of,
 )
-from pcatool.pipeline.results import ErrorSum, Results, warn_of_empty_output, write
+from pcatool.pipeline.results import ErrorSum, Results, warn_of_empty_results, write
 from pcatool.progress import NestedReporter, Reporter
 from pcatool.readers.bad_files import SKIP_BAD_REMEDY, SkippedFile, is_bad_file, none_left, reason_lines
 from pcatool.readers.input_files import ResolvedInputs
@@ -169,6 +169,7 @@ class Outputs:
     written: list[tuple[str, str, int]] = field(default_factory=list)  # input, output, rows
     resumed: int = 0  # inputs passed over, since their output was done
     skipped: list[SkippedFile] = field(default_factory=list)
+    options: ApplyOptions = field(default_factory=ApplyOptions)  # those of the run, once an input is done
 
     def add(self, task: OutputTask, results: Results) -> None:
         """Add the results of one input."""
@@ -177,6 +178,7 @@ class Outputs:
         self.row_counts.incomplete += results.row_counts.incomplete
         self.row_counts.left_empty += results.row_counts.left_empty
         self.errors.join(results.errors)
+        self.options = results.plan.options
 
 
 def goes_to_folder(output: OutputOptions) -> bool:
@@ -228,7 +230,7 @@ def write_each(
             f"left out {grouped(len(outputs.skipped))} of {grouped(len(tasks))} files:", reason_lines(outputs.skipped)
         )
     if not outputs.resumed:
-        warn_of_empty_output(outputs.row_counts, [task.input for task in todo], reporter)
+        warn_of_empty_results(outputs.row_counts, [task.input for task in todo], outputs.options, reporter)
     return outputs
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, apply_in_blocks
 from pcatool.engines.threads import Threads
-from pcatool.errors import RefusedError, counted
+from pcatool.errors import RefusedError, counted, grouped
 from pcatool.missing.project import IncompleteScorer, fill
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, EngineOptions, OutputOptions
@@ -255,14 +255,21 @@ class ErrorSum:
         return self.total / self.rows if self.rows else None
 
 
-def warn_of_empty_output(counts: RowCounts, inputs: Sequence[Input], reporter: Reporter) -> None:
-    """Warn if the output has no rows, or only empty ones."""
+def warn_of_empty_results(
+    counts: RowCounts, inputs: Sequence[Input], options: ApplyOptions, reporter: Reporter
+) -> None:
+    """Warn if the output has no rows, or only empty ones, or some empty ones that the user did not ask for."""
     files = [item.name for item in inputs]
     if not counts.rows and files:
         have = f"{files[0]} has no rows" if len(files) == 1 else f"none of the {len(files)} inputs has rows"
         reporter.warn(f"{have}: the output has none either")
     elif counts.rows and counts.left_empty == counts.rows:
         reporter.warn(f"the output is empty: all {counted(counts.rows, 'row')} have missing cells")
+    elif counts.left_empty and options.missing is None and files:
+        have = (
+            "has missing cells: its results are" if counts.left_empty == 1 else "have missing cells: their results are"
+        )
+        reporter.warn(f"{grouped(counts.left_empty)} of {counted(counts.rows, 'row')} {have} empty")
 
 
 def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporter: Reporter) -> Results:

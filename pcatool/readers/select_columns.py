@@ -8,7 +8,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from pcatool.errors import DataError, MissingColumns, UsageError, exclusion, leave_out_all, listed, show
+from pcatool.errors import (
+    DataError,
+    MissingColumns,
+    UsageError,
+    exclusion,
+    leave_out_all,
+    listed,
+    near_columns,
+    show,
+)
 from pcatool.options import SelectOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import Column, Feature
@@ -164,8 +173,13 @@ def match_features(
         else:
             missing.append(name)
     if missing:
-        if not remedy and 2 * len(missing) <= len(names):  # with fewer columns it is another table
-            remedy = f"add {'it' if len(missing) == 1 else 'them'}, or {leave_out_all(missing)}"
+        if not remedy:
+            near = near_columns(missing, [c.name for c in columns], set(names))
+            rename = f"rename {listed(near)}" if near else ""
+            add = f"add {'it' if len(missing) == 1 else 'the columns'}, or {leave_out_all(missing)}"
+            # With most columns missing it is another table, save where its columns are only named otherwise.
+            advice = [rename] if 2 * len(missing) > len(names) else [rename, add]
+            remedy = ", ".join(part for part in advice if part)
         raise MissingColumns(missing, [c.name for c in columns], where, remedy, used=set(names))
     return tuple(found)
 
@@ -363,9 +377,9 @@ def _or_leave_out(i: int, columns: Sequence[Column], by: str = "with") -> str:
     """Return the remedy that leaves out column i, by its name if that is the only one; "" if nothing names it."""
     names = [c.name for c in columns]
     if names.count(names[i]) == 1 and (by_name := exclusion(names[i])) != "-x":
-        return f", or leave it out {by} {by_name}"
+        return f", or leave the column out {by} {by_name}"
     number = str(i + 1)
-    return "" if number in names else f", or leave it out {by} -x {number}"
+    return "" if number in names else f", or leave the column out {by} -x {number}"
 
 
 def _check_duplicates(used: Iterable[int], columns: Sequence[Column], where: str) -> None:

@@ -40,21 +40,23 @@ def notes_of(columns: dict[str, Any], **settings: Any) -> list[str]:
 @pytest.mark.parametrize("settings", [{}, {"standardize": True}, {"missing": "mean"}, {"ddof": 1}])
 def test_an_identifier_by_name(name: str, values: Any, settings: dict[str, Any]) -> None:
     [note] = notes_of({name: values}, **settings)
-    quoted = f"'{name}'"
-    assert note.startswith(f"{quoted} holds whole numbers and is named like an identifier; leave it out with exclude=")
+    is_named = f"'{name}' is used as a feature, but holds whole numbers and is named like an identifier"
+    assert note.startswith(f"{is_named}; leave the column out with exclude=")
 
 
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("settings", [{}, {"standardize": True}, {"ddof": 1}, {"solver": "svd"}, {"solver": "tsqr"}])
 def test_numbers_of_the_rows(first: int, settings: dict[str, Any]) -> None:
     [note] = notes_of({"n": RNG.permutation(np.arange(first, first + N))}, **settings)
-    assert note == f"'n' numbers the {N} rows, as an identifier does; leave it out with exclude=\"n\""
+    is_used = f"'n' is used as a feature, but numbers the {N} rows as an identifier does"
+    assert note == f'{is_used}; leave the column out with exclude="n"'
 
 
 def test_several_identifiers_are_told_at_once() -> None:
     [note] = notes_of({"id": np.arange(5), "shop_id": [7, 7, 3, 2, 9]})
     assert note == (
-        "'id', 'shop_id' hold whole numbers and are named like identifiers; leave them out with exclude=\"id,shop_id\""
+        "'id', 'shop_id' are used as features, but hold whole numbers and are named like identifiers; "
+        'leave them out with exclude="id,shop_id"'
     )
 
 

@@ -141,7 +141,7 @@ def test_too_little_memory_is_refused_beforehand() -> None:
     with pytest.raises(RefusedError) as refusal:
         fit(X, TARGETS, label_kernel="rbf", resources=resources(limit=1000))
     assert "solver label-kernel for 40 rows of 5 columns: that takes about" in str(refusal.value)
-    assert "the limit is 1 kB (--memory, else half of what is free)" in str(refusal.value)
+    assert "the limit is 1 kB (--memory; by default half of the free memory)" in str(refusal.value)
     holds_no_rows = "use --label-kernel delta or linear without --kernel, which holds no rows"
     assert refusal.value.remedy.startswith(f"{holds_no_rows}, or give --memory ")
 
@@ -168,9 +168,9 @@ def test_expected_rows_are_refused_before_they_are_read(options: dict[str, Any])
 def test_rows_that_nobody_counted_are_weighed_as_they_come(options: dict[str, Any]) -> None:
     rows, y = many_rows()
     limit = 130 << 20
-    with pytest.raises(RefusedError, match=r"the first [0-9]+ rows in memory: that takes about") as refusal:
+    with pytest.raises(RefusedError, match=r"the first [0-9,]+ rows in memory: that takes about") as refusal:
         fit(rows, y, resources=resources(limit=limit), **options)
-    count = int(refusal.value.message.split("the first ")[1].split()[0])
+    count = int(refusal.value.message.split("the first ")[1].split()[0].replace(",", ""))
     assert 8 * HELD_COPIES * count * 10 < limit / 2  # the program takes most of it
 
 

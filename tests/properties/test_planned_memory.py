@@ -226,7 +226,7 @@ def test_a_plan_is_told_whatever_the_limit(fit: Callable[..., Any]) -> None:
     if fit is pcatool.plan:
         plan = fit(X, memory="1MB")
         assert plan["peak_bytes"] > 1 << 20
-        assert 'the limit is 1 MB (memory, else half of what is free); memory="' in plan["refusal"]
+        assert 'the limit is 1 MB (memory; by default half of the free memory); memory="' in plan["refusal"]
         assert "refusal" not in fit(X, memory="4GB")
     else:
         with pytest.raises(RefusedError, match="the limit is 1 MB"):

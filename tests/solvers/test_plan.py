@@ -166,7 +166,7 @@ def test_the_remedies_of_a_refusal_admit_the_fit(
 
 def test_a_limit_below_the_program_advises_only_more_memory() -> None:
     assert plan_under(50 * ONE_MB, np.zeros((100, 9))).refusal.endswith(
-        "half of what is free); --memory 99.7MB would do"
+        "half of the free memory); --memory 99.7MB would do"
     )
 
 

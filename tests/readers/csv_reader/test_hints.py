@@ -48,7 +48,7 @@ def test_the_error_names_what_reads_them(cells: list[str], numbers: list[float],
     file = table(tmp_path, cells)
     with pytest.raises(DataError, match=r"column 'b'.*is not a plain number") as caught:
         read(file)
-    assert f"read it with {options}, or leave it out with -x b" in str(caught.value)
+    assert f"read it with {options}, or leave the column out with -x b" in str(caught.value)
     assert read(file, **follow(caught.value)).X[:, 1].tolist() == numbers
     assert read(file, exclude=["2"]).names == ("a",)
 

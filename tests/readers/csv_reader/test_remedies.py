@@ -34,6 +34,8 @@ WRITERS = [
 COLUMNS = [(1, 0), (4, 0), (4, 3), (7, 0), (2, 1), (1, 3), (5, 2), (1, 2), (2, 3)]
 SIGNS = ["", "", "", "$", "€", " %", " €"]
 
+LEFT_OUT = "leave the column out with -x a"
+
 
 def written(value: int, places: int, decimal: str, thousands: str, sign: str) -> str:
     """A whole number of the last place as a person writes it."""
@@ -111,11 +113,11 @@ def test_a_remedy_reads_what_was_meant(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "given", "remedy"),
     [
-        (["3.750", "1.250"], {"decimal": ","}, "read it with --thousands '.', or leave it out with -x a"),
-        (["3.75", "1.25"], {"decimal": ","}, "read it with --decimal '.', or leave it out with -x a"),
-        (["3,750.5"], {"decimal": ","}, "read it with --decimal '.' --thousands ',', or leave it out with -x a"),
-        (["1.234,5"], {"thousands": ","}, "read it with --decimal ',' --thousands '.', or leave it out with -x a"),
-        (["1 234,5"], {"decimal": ","}, "read it with --thousands ' ', or leave it out with -x a"),
+        (["3.750", "1.250"], {"decimal": ","}, "read it with --thousands '.', or leave the column out with -x a"),
+        (["3.75", "1.25"], {"decimal": ","}, "read it with --decimal '.', or leave the column out with -x a"),
+        (["3,750.5"], {"decimal": ","}, f"read it with --decimal '.' --thousands ',', or {LEFT_OUT}"),
+        (["1.234,5"], {"thousands": ","}, f"read it with --decimal ',' --thousands '.', or {LEFT_OUT}"),
+        (["1 234,5"], {"decimal": ","}, "read it with --thousands ' ', or leave the column out with -x a"),
         (
             ["1,234"],
             {},
@@ -139,7 +141,7 @@ def test_what_was_asked_for_stays(cells: list[str], given: dict[str, Any], remed
 def test_other_columns_tell_what_a_mark_is(tmp_path: Path) -> None:
     for other, remedy in (("2.5", "--thousands ','"), ("2,5", "--decimal ','")):
         file = write(tmp_path, f"a;b\n1,234;{other}\n")
-        with pytest.raises(DataError, match=f"read it with {re.escape(remedy)}, or leave it out with -x"):
+        with pytest.raises(DataError, match=f"read it with {re.escape(remedy)}, or leave the column out with -x"):
             read(file, delimiter=";")
 
 
@@ -176,7 +178,7 @@ def test_a_column_of_text_and_numbers_is_told_as_that(cells: list[str], text: st
         ) as c:
             read(file, columns=columns)
         assert f"such as '{number}': correct the cells, give --null-value " in c.value.remedy
-        assert c.value.remedy.endswith("missing, or leave it out with -x 'a b'")
+        assert c.value.remedy.endswith("missing, or leave the column out with -x 'a b'")
         assert read(file, columns=columns, **follow(DataError("", "-x 'a b'"))).names == ("c",)
 
 
@@ -184,7 +186,7 @@ def test_a_text_among_numbers_is_a_cell_to_mend(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read(write(tmp_path, "a,b\n1,2\nabc,3\n2,4\n"))
     assert str(caught.value).endswith(
-        "'abc' is not a number; correct the cell, give --null-value abc if it means missing, or leave it out with -x a"
+        f"'abc' is not a number; correct the cell, give --null-value abc if it means missing, or {LEFT_OUT}"
     )
 
 
@@ -204,7 +206,7 @@ def test_few_null_markers_are_shown_and_many_are_not(tmp_path: Path) -> None:
                           (["v", "w", "x", "y"], "--null-value with each text that means missing")):  # fmt: skip
         with pytest.raises(DataError) as caught:
             read(write(tmp_path, "a,b\n1,2\n" + "".join(f"{text},3\n" for text in texts)))
-        assert f"give {option}, or leave it out with -x a" in caught.value.remedy
+        assert f"give {option}, or leave the column out with -x a" in caught.value.remedy
 
 
 SENSELESS = {
