@@ -58,7 +58,7 @@ class FitResources(NamedTuple):
     engine: LocalEngine = SERIAL  # works on the blocks
     threads: int = 1  # blocks worked on at a time
     labels: Labels | None = None
-    reading: Callable[[], int] = lambda: 0  # returns the bytes for reading the input, besides blocks
+    reading: Callable[[int], int] = lambda threads: 0  # bytes for reading the input with some threads, besides blocks
     scoring: Callable[[int, int], int] = lambda k, model: 0  # bytes at the peak of scoring the same rows
     small: int | None = None  # bytes of rows to hold, so that their number is known before a solver is chosen
 

@@ -355,7 +355,7 @@ def hold_rows(task: SupervisedTask) -> tuple[Array, Array]:
     """
     blocks: list[Array] = []
     count = 0
-    width, reading = task.problem.d + task.labels.width, task.resources.reading()
+    width, reading = task.problem.d + task.labels.width, task.resources.reading(task.resources.threads)
     for block in task.rows.map(lambda block: block[0], size=8 * block_rows(width) * width):
         blocks.append(block)
         count += len(block)

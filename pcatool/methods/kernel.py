@@ -124,7 +124,7 @@ class MemoryNeeds(NamedTuple):
         """Bytes at the peak of the fit alone, without scoring."""
         m, d = self.options.landmarks, self.d
         threads = self.resources.threads
-        held_bytes = self.resources.reading() + blocks_bytes(d, n, threads, copies=2)
+        held_bytes = self.resources.reading(threads) + blocks_bytes(d, n, threads, copies=2)
         if m is not None:
             m = min(m, n or m)
             r = self._features(m)

@@ -394,7 +394,7 @@ class TriplesPCA(IncompletePCA):
             name, reason = choose_sparse(problem, table.n)
             need = estimate_sparse(problem, table.n, cells, k)
         need = need._replace(bytes=max(need.bytes, READING_BYTES * cells))
-        plan = plan_of(name, reason, need, problem, table.n, resources.threads, resources.reading())
+        plan = plan_of(name, reason, need, problem, table.n, resources.threads, resources.reading(resources.threads))
         read_again = resources.scoring(k, READING_BYTES * cells + 2 * 8 * problem.d * k)
         return plan.with_scoring(read_again)._replace(remedy="use a smaller -k, or leave out the lines of rare items")
 

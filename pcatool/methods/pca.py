@@ -171,12 +171,20 @@ class PCA:
         expected = resources.expected() if rows.n is None else rows.n
         known = rows.buffered_rows if expected is None else expected
         counted = known if rows.n is not None else math.ceil(known * EXPECTED_ROWS_MARGIN)
-        plan = make_plan(name, reason, problem, counted, resources.threads, resources.reading())._replace(rows=known)
-        if expected is None:
-            more = make_plan(name, reason, problem, 2 * known, resources.threads, resources.reading())
-            plan = plan._replace(rows=None, grows=more.peak_bytes > plan.peak_bytes)
-        if rows.small and rows.n is not None:
-            plan = self._with_work_on_held_rows(rows.n, problem, plan)
+
+        def planned(threads: int) -> Plan:
+            reading = resources.reading(threads)
+            plan = make_plan(name, reason, problem, counted, threads, reading)._replace(rows=known)
+            if expected is None:
+                more = make_plan(name, reason, problem, 2 * known, threads, reading)
+                plan = plan._replace(rows=None, grows=more.peak_bytes > plan.peak_bytes)
+            if rows.small and rows.n is not None:
+                plan = self._with_work_on_held_rows(rows.n, problem, plan)
+            return plan
+
+        plan = planned(resources.threads)
+        if resources.threads > 1:
+            plan = plan._replace(with_one_thread=lambda: planned(1))
         return rows, problem, plan.with_scoring(self._scored_bytes(problem, known, resources))
 
     def _with_work_on_held_rows(self, n: int, problem: Problem, plan: Plan) -> Plan:
@@ -218,7 +226,9 @@ class PCA:
     def _peak_of(self, n: int, columns: tuple[str, ...], resources: FitResources) -> int:
         """Bytes at the peak of a fit of n rows."""
         problem = self.problem(columns, n)
-        return make_plan(*self.choose(problem), problem, n, resources.threads, resources.reading()).peak_bytes
+        return make_plan(
+            *self.choose(problem), problem, n, resources.threads, resources.reading(resources.threads)
+        ).peak_bytes
 
     def problem(self, columns: tuple[str, ...], n: int | None) -> Problem:
         """Return the problem for these columns and n rows; n is None if unknown."""

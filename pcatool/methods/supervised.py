@@ -139,7 +139,8 @@ class SupervisedPCA(PCA):
         else:
             need = 8 * rows * (HELD_COPIES * width + min(rows, MOST_STEPS)) + 8 * COPIES * min(rows or d, d) * d
             name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: rows are held"
-        threads, reading = task.resources.threads, task.resources.reading()
+        threads = task.resources.threads
+        reading = task.resources.reading(threads)
         peak = total_bytes(width, reading + blocks_bytes(width, n, threads, copies=3) + need)
         k = most_kept(task.problem.wish, min(d, EXPECTED_COMPONENTS))
         held = 8 * (rows * (d + k) if self.options.kernel is not None else d * k)

@@ -166,11 +166,11 @@ def supply_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> FitReso
     """
     d = len(read.features)
 
-    def reading() -> int:
-        return inputs.reading_bytes(in_flight(pool.count))
+    def reading(threads: int) -> int:
+        return inputs.reading_bytes(in_flight(threads))
 
     def scoring(k: int, model: int) -> int:
-        return scoring_bytes(d, k, rows_at_once(d), pool.count, reading() + model) if job.scored else 0
+        return scoring_bytes(d, k, rows_at_once(d), pool.count, reading(pool.count) + model) if job.scored else 0
 
     again = (lambda: read_blocks(job, inputs.reopened(), pool.map)) if inputs.can_reread() else None
     return FitResources(

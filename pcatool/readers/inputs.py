@@ -255,7 +255,7 @@ class RowStream:
         self._bad_files = bad_files
         self._reporter = reporter
         self._current: Table | None = None  # None before the first piece was asked for
-        self._most_reading = 0
+        self._most_reading: dict[int, int] = {}  # parts at once -> bytes that `reading_bytes` returned
 
     def pieces(self, choice: ColumnChoice, *, eager: bool, run: Runner) -> Iterator[Piece]:
         """Yield all rows in order, as pieces, with the chosen columns; can be called once.
@@ -315,8 +315,8 @@ class RowStream:
         """
         for table in (self._first, self._current or self._first):
             need = table.reading_bytes(parts) + self._files.ahead_bytes(parts, table)
-            self._most_reading = max(self._most_reading, need)
-        return self._most_reading
+            self._most_reading[parts] = max(self._most_reading.get(parts, 0), need)
+        return self._most_reading[parts]
 
     # --- progress; safe to call from any thread ---
 

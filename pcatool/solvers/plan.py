@@ -101,10 +101,11 @@ class Plan(NamedTuple):
     later: int = 0  # bytes at the peak of other work than solving, whatever the solver
     solving_again: int = 0  # bytes at the peak of FALLBACK_SOLVER, which may solve again if no solver was asked for
     refusal: str = ""  # why the fit would be refused, and the remedy
+    with_one_thread: Callable[[], Plan] | None = None  # returns the same plan with one thread
 
     def at_least(self, peak: int) -> Plan:
         """Return the plan with a peak of at least this many bytes, whatever the solver."""
-        return self._replace(peak_bytes=max(self.peak_bytes, peak), later=max(self.later, peak))
+        return self._replace(peak_bytes=max(self.peak_bytes, peak), later=max(self.later, peak), with_one_thread=None)
 
     def with_solving_again(self, peak: int) -> Plan:
         """Like `at_least`, for FALLBACK_SOLVER."""
@@ -152,7 +153,7 @@ class Plan(NamedTuple):
         """Return options with which the fit takes no more than `limit` bytes; None if there are none."""
         if self.remedy is not None:
             return None
-        if self.solving_again <= limit and self._fits(self.solver, problem, limit, threads=1):
+        if self.with_one_thread is not None and self.with_one_thread().peak_bytes <= limit:
             return "--threads 1"
         possible = [name for name in SOLVERS if name not in HOLDS_ROWS or self.rows is not None]
         if not isinstance(problem.wish, int):
@@ -165,9 +166,9 @@ class Plan(NamedTuple):
             return f"--solver randomized -k {FEW_COMPONENTS}"
         return None
 
-    def _fits(self, name: str, problem: Problem, limit: int, threads: int | None = None) -> bool:
+    def _fits(self, name: str, problem: Problem, limit: int) -> bool:
         """Whether the fit by the solver `name` takes no more than `limit` bytes."""
-        peak = _peak(_estimate(name, problem, self.rows), problem, self.rows, threads or self.threads, self.reading)
+        peak = _peak(_estimate(name, problem, self.rows), problem, self.rows, self.threads, self.reading)
         return max(peak, self.later if problem.d == self.columns else 0) <= limit
 
 

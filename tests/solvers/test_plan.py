@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import pcatool
 from pcatool.arrays import recut
 from pcatool.methods.base import FitResources
 from pcatool.methods.missing_data import IncompletePCA
@@ -194,3 +196,14 @@ def test_no_thread_works_on_blocks_of_rows_that_are_held() -> None:
     problem = Problem(names_of(30_000), None, 5)
     one, several = (make_plan("dual", "", problem, 190, threads).peak_bytes for threads in (1, 4))
     assert one == several
+
+
+def test_one_thread_is_advised_where_it_fits(tmp_path: Path) -> None:
+    """Of a file, a plan for one thread counts what one thread reads."""
+    np.savetxt(tmp_path / "t.csv", np.random.default_rng(0).normal(size=(4000, 150)), "%.6f", ",")
+    path = tmp_path / "t.csv"
+    options: dict[str, Any] = {"header": False, "updatable": False}
+    one, two = (pcatool.plan(path, threads=threads, **options)["peak_bytes"] for threads in (1, 2))
+    limit = (one + two) // 2
+    assert "; threads=1 or " in pcatool.plan(path, threads=2, memory=str(limit), **options)["refusal"]
+    assert "refusal" not in pcatool.plan(path, threads=1, memory=str(limit), **options)
