@@ -14,9 +14,11 @@ import pytest
 
 import make_pictures
 from documents import DOCUMENTS, PATHS, README, ROOT, TOPICS, Document
+from pcatool.arrays import block_rows
 from pcatool.cli.app import program
 from pcatool.options.reading import NULLS
-from pcatool.registry import ENGINES, KERNELS, METHODS, PLOTS, RULES, SOLVERS, Registry
+from pcatool.readers.paths import COMPRESSED
+from pcatool.registry import ENGINES, KERNELS, METHODS, PLOTS, READERS, RULES, SOLVERS, Registry
 from stores.server import ENVIRONMENT, Store
 
 pytestmark = pytest.mark.long(first=True)
@@ -196,6 +198,21 @@ def test_every_plot_and_method_is_described() -> None:
 def test_spellings_of_missing_cells_are_those_of_the_reader() -> None:
     (sentence,) = re.findall(r"\*\*Missing\.\*\* (.*?)\.\s", TOPICS["tables"].text, re.DOTALL)
     assert {word.lower() for word in in_code(sentence)} | {"", "."} == {spelling.lower() for spelling in NULLS}
+
+
+def test_endings_of_tables_in_a_folder_are_those_of_the_readers() -> None:
+    (sentence,) = re.findall(r"Tables are the files whose names(.*?) after it", TOPICS["files"].text, re.DOTALL)
+    suffixes = {suffix for entry in READERS.entries.values() for suffix in entry.suffixes}
+    assert set(in_code(sentence)) == suffixes | set(COMPRESSED)
+
+
+def test_first_block_of_rows_is_as_long_as_described() -> None:
+    (sentence,) = re.findall(r"A block has (.*?), and fewer", TOPICS["tables"].text, re.DOTALL)
+    shown = re.findall(r"([\d,]+)(?: rows if the table has)? up\s+to\s+([\d,]+)", sentence)
+    assert len(shown) == 4
+    for rows, columns in ((int(a.replace(",", "")), int(b.replace(",", ""))) for a, b in shown):
+        assert block_rows(columns) == rows
+        assert block_rows(columns + 1) < rows
 
 
 def test_arrays_of_the_model_file_are_described(place: Path) -> None:
