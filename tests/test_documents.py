@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -213,6 +214,28 @@ def test_first_block_of_rows_is_as_long_as_described() -> None:
     for rows, columns in ((int(a.replace(",", "")), int(b.replace(",", ""))) for a, b in shown):
         assert block_rows(columns) == rows
         assert block_rows(columns + 1) < rows
+
+
+def test_json_keys_of_fit_and_transform_are_described(place: Path, environment: dict[str, str]) -> None:
+    described: dict[str, set[str]] = {"fit": set(), "transform": set()}
+    for keys, commands, _ in TOPICS["unattended"].table("key | of | value |"):
+        for command in described if commands == "both" else in_code(commands):
+            described[command] |= set(in_code(keys))
+    again = "sample_data/orders.csv sample_data/orders.csv"
+    printed = {
+        "fit": f"pcatool fit {again} -x customer_id --missing drop -o orders.npz --json -q",
+        "transform": f"pcatool transform orders.npz {again} -o scores.csv --json -q",
+    }
+    assert {name: set(json.loads(run(code, place, environment))) for name, code in printed.items()} == described
+    (sentences,) = re.findall(r"Some options add keys\.(.*?)\n\n", TOPICS["unattended"].text, re.DOTALL)
+    added = set[str]()
+    for command, code, more in (
+        ("fit", printed["fit"], "--scores s.csv --align-to orders.npz"),
+        ("transform", printed["transform"], "--with-error"),
+        ("transform", "pcatool transform orders.npz sample_data/orders.csv -o scores/ --json -q", ""),
+    ):
+        added |= set(json.loads(run(f"{code} {more}", place, environment))) - described[command]
+    assert {word for word in in_code(sentences) if " " not in word} == added
 
 
 def test_arrays_of_the_model_file_are_described(place: Path) -> None:
