@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from documents import ROOT, TOPICS, Block
+from pcatool import load_model
 from programs import kernels, need
 
 pytestmark = pytest.mark.long
@@ -135,6 +136,25 @@ def test_postgresql(place: Path, server: dict[str, str], plain_environment: dict
     scores = bash("psql -Atc 'select count(*), count(pc2) from scores'", place, environment)
     assert scores.stdout == "50|50\n", "those of the rows that were not fitted, too"
 
+    load = recipe("PostgreSQL")[1].code
+    count = "psql -Atc 'select count(*), count(distinct state), count(pc2) from scores'"
+    assert bash("psql -c 'update crime set murder = null where murder > 15'", place, environment).returncode == 0
+    again = bash(load, place, environment)
+    assert again.returncode != 0
+    assert "missing" in again.stderr, "a missing cell is an error for this model"
+    assert bash(count, place, environment).stdout == "50|50|50\n"
+    # The night is repeated: the scores are there once, and empty ones are NULL.
+    again = bash(load.replace("--keep state", "--keep state --missing keep"), place, environment)
+    assert again.returncode == 0, again.stderr
+    rows, states, scored = bash(count, place, environment).stdout.strip().split("|")
+    assert (rows, states) == ("50", "50")
+    assert 40 < int(scored) < 50
+    # A load that fails leaves the scores that were there.
+    bash("psql -c 'alter table scores add check (pc1 < 0) not valid'", place, environment)
+    failed = bash(load, place, environment)
+    assert failed.returncode != 0
+    assert bash(count, place, environment).stdout == f"50|50|{scored}\n"
+
 
 # Stands in for the extension where the server does not have it: a type of the same name, and the distance.
 VECTOR = """
@@ -189,7 +209,11 @@ def night(place: Path, plain_environment: dict[str, str]) -> Any:
 
 def test_cron(place: Path, night: Any) -> None:
     """All is well; a row is dropped; a run is still at work; a job fails, and leaves what was there as it was."""
-    assert night() == ""
+    assert not (place / "digits.npz").exists()
+    assert night() == "", "the first night"
+    assert "aligned" not in load_model(place / "digits.npz").meta
+    assert night() == "", "the second night"
+    assert "aligned" in load_model(place / "digits.npz").meta
     assert "pcatool: note: constant columns" in (place / "nightly.err").read_text()
     assert (place / "scores.csv").read_bytes().count(b"\n") == 1798
 
@@ -213,6 +237,10 @@ def test_cron(place: Path, night: Any) -> None:
     said = night()
     assert said.startswith("pcatool: error: sample_data/digits.csv")
     assert said.endswith("\npcatool: exit code 3\n")
+    assert ((place / "scores.csv").read_bytes(), (place / "digits.npz").read_bytes()) == (scores, model)
+
+    table.write_bytes(re.sub(rb"\n0,", b"\nx,", whole))
+    assert "column 'p0' holds no numbers" in night(), "all of its cells are text"
     assert ((place / "scores.csv").read_bytes(), (place / "digits.npz").read_bytes()) == (scores, model)
 
 
