@@ -135,7 +135,7 @@ REFUSED = {
     "fit weights.csv --weights a,w -o x": (3, "weights.csv: --weights 'a,w' names 2 columns; name one column"),
     "fit double.csv -o x": (
         3,
-        "double.csv: columns 2 and 3 are both called 'b'; rename one, or leave it out by number",
+        "double.csv: columns 2 and 3 are both called 'b'; rename one, or leave the column out by number",
     ),
     # scores or rows
     "reconstruct pc.npz pc.csv": (2, "pc.csv: columns PC1, ... may be scores or the model's own columns; say which"),

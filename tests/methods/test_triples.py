@@ -520,7 +520,7 @@ def test_the_report(holed: Array, tmp_path: Path, run: Any) -> None:
     assert facts["missing"]["spellings"] == {"n/a": 3}
     assert facts["em"]["converged"]
     said = run(tmp_path, *arguments, "-v").stderr
-    assert f"{len(table) - 3} cells of 239 users and 12 items" in said
+    assert f"{len(table) - 3:,} cells of 239 users and 12 items" in said
     applied = json.loads(run(tmp_path, "transform", "m.npz", "x.csv", *AT, "--json", "-o", "z.csv").stdout)
     assert applied["rows_read"] == 239
     plan = run(tmp_path, *arguments, "--plan", "--json").stdout
