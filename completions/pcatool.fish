@@ -22,10 +22,10 @@ function __pcatool_of --no-scope-shadowing
                 '--keep-all'\t'With --scores: pass through all input columns' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
-                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
+                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'--header: the first line holds names' \
-                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
+                '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -35,7 +35,7 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
@@ -48,7 +48,7 @@ function __pcatool_of --no-scope-shadowing
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
-                '--center-rows'\t'Before everything else, subtract from each row its own mean (for images)' \
+                '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
@@ -60,7 +60,7 @@ function __pcatool_of --no-scope-shadowing
                 '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
-                '--align-to=@model'\t'Older model, such as that of the night before' \
+                '--align-to=@model'\t'Older model, such as last night\'s, to take over the signs of its components, and the order of nearly equal components, so that both models can be compared' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
@@ -72,10 +72,10 @@ function __pcatool_of --no-scope-shadowing
             set arguments '*@data'
         case transform
             set options \
-                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
+                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'--header: the first line holds names' \
-                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
+                '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -85,7 +85,7 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
                 '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
@@ -93,7 +93,7 @@ function __pcatool_of --no-scope-shadowing
                 '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
                 '-o|--output=@any'\t'Output file, replaced in one step; - is standard output' \
-                '--output-format=csv tsv parquet jsonl'\t'Format of the output, instead of choosing it by the name' \
+                '--output-format=csv tsv parquet jsonl'\t'Format of the output' \
                 '--output-header|--no-output-header'\t'Write the line of column names, or not' \
                 '--float-format='\t'Format of numbers in text, such as .6g or %.3f' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
@@ -112,10 +112,10 @@ function __pcatool_of --no-scope-shadowing
                 '--from=scores rows'\t'Content of the input' \
                 '--preimage'\t'For a kernel model: estimate the rows by a map that is learned from its training rows' \
                 '--fill'\t'Return the original rows with only their missing cells replaced' \
-                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
+                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'--header: the first line holds names' \
-                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
+                '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -125,7 +125,7 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
                 '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
@@ -133,7 +133,7 @@ function __pcatool_of --no-scope-shadowing
                 '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
                 '-o|--output=@any'\t'Output file, replaced in one step; - is standard output' \
-                '--output-format=csv tsv parquet jsonl'\t'Format of the output, instead of choosing it by the name' \
+                '--output-format=csv tsv parquet jsonl'\t'Format of the output' \
                 '--output-header|--no-output-header'\t'Write the line of column names, or not' \
                 '--float-format='\t'Format of numbers in text, such as .6g or %.3f' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
@@ -153,10 +153,10 @@ function __pcatool_of --no-scope-shadowing
                 '--threshold='\t'Print only the number of components that keep this share of the variance' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
-                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
+                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'--header: the first line holds names' \
-                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
+                '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -166,7 +166,7 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
@@ -179,7 +179,7 @@ function __pcatool_of --no-scope-shadowing
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
-                '--center-rows'\t'Before everything else, subtract from each row its own mean (for images)' \
+                '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
@@ -191,7 +191,7 @@ function __pcatool_of --no-scope-shadowing
                 '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
-                '--align-to=@model'\t'Older model, such as that of the night before' \
+                '--align-to=@model'\t'Older model, such as last night\'s, to take over the signs of its components, and the order of nearly equal components, so that both models can be compared' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
@@ -207,17 +207,17 @@ function __pcatool_of --no-scope-shadowing
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--format=chart table csv json markdown'\t'Print the chart, or its numbers' \
                 '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Print the k that each rule for -k chooses, and where rules agree; with -o mark these k in the picture' \
-                '--log'\t'With -o: eigenvalues on a logarithmic scale' \
-                '--log-components'\t'With -o: components on a logarithmic scale' \
+                '--log'\t'With -o: draw eigenvalues on a logarithmic scale' \
+                '--log-components'\t'With -o: draw components on a logarithmic scale' \
                 '--all-components'\t'With -o: draw all components, not only the first 30' \
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
-                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
+                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'--header: the first line holds names' \
-                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
+                '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -227,7 +227,7 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
@@ -240,7 +240,7 @@ function __pcatool_of --no-scope-shadowing
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
-                '--center-rows'\t'Before everything else, subtract from each row its own mean (for images)' \
+                '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
@@ -252,7 +252,7 @@ function __pcatool_of --no-scope-shadowing
                 '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
-                '--align-to=@model'\t'Older model, such as that of the night before' \
+                '--align-to=@model'\t'Older model, such as last night\'s, to take over the signs of its components, and the order of nearly equal components, so that both models can be compared' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
@@ -266,7 +266,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the numbers; with --image, file for the picture: .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--values=+loadings correlations contributions cos2'\t'Values to show for each column, separated by commas. loadings: its weights in the components; correlations: with the scores; contributions: in per cent of the component; cos2: share of the column\'s variance' \
+                '--values=+loadings correlations contributions cos2'\t'Values to show for each column and component, separated by commas. loadings: weight of the column; correlations: correlation of the column with the scores; contributions: share of the column in the component, in per cent; cos2: share of the component in the column\'s variance' \
                 '--first='\t'Show only the first K components' \
                 '--image='\t'With -o: draw the mean and the components as images' \
                 '--format=table csv json markdown'\t'Format of the numbers' \
@@ -274,10 +274,10 @@ function __pcatool_of --no-scope-shadowing
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
-                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
+                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'--header: the first line holds names' \
-                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
+                '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -287,7 +287,7 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
@@ -300,7 +300,7 @@ function __pcatool_of --no-scope-shadowing
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
-                '--center-rows'\t'Before everything else, subtract from each row its own mean (for images)' \
+                '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
@@ -312,7 +312,7 @@ function __pcatool_of --no-scope-shadowing
                 '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
-                '--align-to=@model'\t'Older model, such as that of the night before' \
+                '--align-to=@model'\t'Older model, such as last night\'s, to take over the signs of its components, and the order of nearly equal components, so that both models can be compared' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
@@ -324,21 +324,21 @@ function __pcatool_of --no-scope-shadowing
             set arguments '*@model@data'
         case plot
             set options \
-                '-o|--output=@any'\t'File for the picture: .png, .svg or .pdf (needs matplotlib, the extra \'plot\'), or for the table of --format' \
+                '-o|--output=@any'\t'File for the picture (.png, .svg or .pdf; needs matplotlib, the extra \'plot\'), or for the table of --format' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--format=picture table csv json markdown'\t'Draw the picture, or write its numbers as a table; scores as csv only' \
                 '--axes='\t'Components to draw: one or two for scores and biplot, any number for loadings' \
                 '--color='\t'Colour the rows by this column: classes get marks of their own, numbers get shades' \
-                '--scaling=rows columns'\t'Scaling of a biplot. rows: distances between rows are those of their scores; columns: angles between arrows show correlations of columns' \
+                '--scaling=rows columns'\t'Scaling of a biplot. rows: distances between points show distances between rows; columns: angles between arrows show correlations of columns' \
                 '--from=scores rows'\t'Content of the input' \
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
-                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
+                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'--header: the first line holds names' \
-                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
+                '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -348,7 +348,7 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
@@ -361,7 +361,7 @@ function __pcatool_of --no-scope-shadowing
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
-                '--center-rows'\t'Before everything else, subtract from each row its own mean (for images)' \
+                '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
@@ -373,7 +373,7 @@ function __pcatool_of --no-scope-shadowing
                 '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
-                '--align-to=@model'\t'Older model, such as that of the night before' \
+                '--align-to=@model'\t'Older model, such as last night\'s, to take over the signs of its components, and the order of nearly equal components, so that both models can be compared' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
@@ -390,11 +390,11 @@ function __pcatool_of --no-scope-shadowing
                 '--color='\t'Colour the scores by this input column: numbers get shades, other values are categories' \
                 '--axes='\t'Components whose scores are drawn at first, such as 1,3; the page can show others' \
                 '--image='\t'Also show the mean and the components as images' \
-                '--first='\t'Show only the first K components: loadings, scores and images' \
-                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
+                '--first='\t'Show only the first K components in loadings, scores and images' \
+                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'--header: the first line holds names' \
-                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
+                '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -404,7 +404,7 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
                 '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
@@ -428,7 +428,7 @@ function __pcatool_of --no-scope-shadowing
             set arguments '@model'
         case diff
             set options \
-                '--format=text csv json markdown'\t'Format of the report. text: sentences and tables to read; csv, json, markdown: one table with a row for each comparison: what, name, a, b, change' \
+                '--format=text csv json markdown'\t'Format of the report. text: sentences and tables to read; csv, json, markdown: one table with a row for each comparison, and columns what, name, a, b, change' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
@@ -439,10 +439,10 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
+                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'--header: the first line holds names' \
-                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
+                '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -451,7 +451,7 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--align-to=@model'\t'Older model' \
+                '--align-to=@model'\t'Older model, to take over the signs of its components, and the order of nearly equal components' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
@@ -466,7 +466,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--align-to=@model'\t'Older model' \
+                '--align-to=@model'\t'Older model, to take over the signs of its components, and the order of nearly equal components' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
@@ -477,10 +477,10 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--input-format=parquet tsv csv'\t'Format of the input, instead of recognising it by its content' \
+                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'--header: the first line holds names' \
-                '--row-names'\t'The first field of each line is the name of the row, as R and pandas write it, and not a feature' \
+                '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore what follows this character on a line' \
@@ -489,7 +489,7 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
-                '--align-to=@model'\t'Older model' \
+                '--align-to=@model'\t'Older model, to take over the signs of its components, and the order of nearly equal components' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
@@ -504,7 +504,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--align-to=@model'\t'Older model' \
+                '--align-to=@model'\t'Older model, to take over the signs of its components, and the order of nearly equal components' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance, all, or a rule; as in fit' \
                 '-s|--standardize|--no-standardize'\t'Divide each column by its standard deviation, or not' \
                 '--center|--no-center'\t'Subtract the column means, or not' \

@@ -113,7 +113,7 @@ def listed(names: Iterable[str], max_shown: int = MOST_LISTED) -> str:
     """Join quoted names for a sentence; of names beyond the first `max_shown`, only the count is given."""
     names = list(names)
     text = ", ".join(show(name) for name in names[:max_shown])
-    return text if len(names) <= max_shown else f"{text} and {len(names) - max_shown} more"
+    return text if len(names) <= max_shown else f"{text} and {grouped(len(names) - max_shown)} more"
 
 
 # Messages of libraries that ran out of memory; the classes of their errors do not say so. Among them are Arrow (for a

@@ -226,7 +226,7 @@ def refuse_value_of_flag(words: Sequence[str], flags: Collection[str], with_valu
         if before and word.lower() in TRUTH_VALUES and not os.path.lexists(word):
             raise UsageError(
                 f"{show(word)} after {before} would be read as a file, which does not exist",
-                f"{before} takes no value: leave out {show(word)}, or both",
+                f"{before} takes no value: leave out {show(word)}, or both words",
             )
         before = word if word in flags else ""
         at += _option_at(words, at, with_value)[2]

@@ -105,7 +105,9 @@ def prints_usage(inputs: list[str] | None, command: str, usage: str) -> bool:
 def refuse_binary(output: str | None, what: str) -> None:
     """Refuse to write binary data to a terminal; `what` names the data in the message."""
     if output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():
-        raise UsageError(f"{what} is binary, and standard output is a terminal", "name a file with -o, or redirect it")
+        raise UsageError(
+            f"{what} is binary, and standard output is a terminal", "name a file with -o, or redirect the output"
+        )
 
 
 def model_of(path: str, inputs: Sequence[str] | None) -> Model:
@@ -237,7 +239,7 @@ def write_model(
     An output that cannot be written, or that is one of the inputs, is refused before `make` is called.
     """
     if output is None:
-        raise UsageError(f"{name} needs -o MODEL, the file to write the model to", "- writes to standard output")
+        raise UsageError(f"{name} needs -o MODEL, the file to write the model to", "-o - writes to standard output")
     refuse_binary(output, "a model")
     from pcatool.model.npz import save_model
     from pcatool.render.summary import combined_facts, combined_lines

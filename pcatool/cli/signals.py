@@ -33,7 +33,7 @@ SIGNALS = [getattr(signal, name) for name in SIGNAL_NAMES if hasattr(signal, nam
 
 PR_SET_PDEATHSIG = 1  # option of prctl on Linux
 
-OUT_OF_MEMORY = "out of memory; use fewer columns or threads, or a machine with more"
+OUT_OF_MEMORY = "out of memory; use fewer columns or threads, or a machine with more memory"
 # Signals with exit code 128 + number; any other counts as SIGTERM.
 SIGNALS_WITH_CODES = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 

@@ -94,7 +94,7 @@ def _no_option_message(name: str, command: Any, program: Any) -> str:
     if name.lstrip("-") in program.commands:
         return f"{show(name)} is a command, not an option: pcatool {name.lstrip('-')}"
     if command is not program and name.lstrip("-").lower() in command.argument_names:
-        return f"no option {show(name)}; name it without an option: pcatool {command.name} {command.options_metavar}"
+        return f"no option {show(name)}; give the name alone, as in: pcatool {command.name} {command.options_metavar}"
     return f"no option {show(name)}{_option_hint(name, command, program)}"
 
 

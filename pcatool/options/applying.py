@@ -61,7 +61,7 @@ class ApplyOptions(TriplesOptions):
         "means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; "
         "keep: leave the results of these rows empty.",
         choices=lambda: APPLY_MISSING_POLICIES,
-        shown_default="as in the fit; keep if the fit dropped rows, project if it used em (reconstruct: em)",
+        shown_default="as in the fit, but keep after drop, and project after em (reconstruct: em)",
     )
     keep: tuple[str, ...] = option(
         (),
@@ -114,7 +114,7 @@ class OutputOptions:
         None,
         "--output-format",
         group="output",
-        help="Format of the output, instead of choosing it by the name.",
+        help="Format of the output.",
         choices=choices_from(WRITERS),
         shown_default="by the name of -o, else csv; parquet for parts",
     )
@@ -155,7 +155,7 @@ class AlignOptions:
         FitOptions,
         "align_to",
         None,
-        help="Older model. The new model takes over its signs, and its order of nearly equal components.",
+        help="Older model, to take over the signs of its components, and the order of nearly equal components.",
     )
 
 

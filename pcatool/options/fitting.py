@@ -148,7 +148,7 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
         Obstacle(
             settings.triples,
             "the model was fitted to single cells, not to whole rows",
-            "--triples cannot be spread over parts: any line may add to any row",
+            "--triples cannot be spread over workers: any line may add to any row",
             USE_THREADS,
         ),
         Obstacle(
@@ -156,19 +156,19 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
             "kernel PCA keeps rows, not sums over rows"
             if settings.method == "kernel"
             else "with --kernel all pairs of rows are compared",
-            f"--method {settings.method} with a kernel cannot be spread over parts: it compares all pairs of rows",
+            f"--method {settings.method} with a kernel cannot be spread over workers: it compares all pairs of rows",
             USE_THREADS,
         ),
         Obstacle(
             settings.label_kernel == "rbf",
             "the label kernel rbf compares the labels of all pairs of rows",
-            "--label-kernel rbf cannot be spread over parts: every label is compared with every other",
+            "--label-kernel rbf cannot be spread over workers: every label is compared with every other",
             "use --label-kernel delta or linear",
         ),
         Obstacle(
             settings.missing == "em",
             MEANS_NEED_ALL_ROWS,
-            "--missing em cannot be spread over parts: it reads the rows many times",
+            "--missing em cannot be spread over workers: it reads the rows many times",
             "use --missing mean or drop, or --engine threads on one machine",
         ),
         Obstacle(settings.missing == "mean", MEANS_NEED_ALL_ROWS, None),
@@ -176,19 +176,19 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
         Obstacle(
             settings.solver not in ("auto", *ADDITIVE_SOLVERS),
             None,
-            f"--solver {settings.solver} cannot be spread over parts: it needs all rows in one place",
+            f"--solver {settings.solver} cannot be spread over workers: it needs all rows in one place",
             "use --solver covariance or tsqr",
         ),
         Obstacle(
             settings.solver == "tsqr" and settings.missing == "mean",
             None,
-            "--solver tsqr with --missing mean cannot be spread over parts: it needs the means first",
+            "--solver tsqr with --missing mean cannot be spread over workers: it needs the means first",
             "use --solver covariance",
         ),
         Obstacle(
             bool(settings.rule),
             None,
-            f"-k {settings.rule} cannot be spread over parts: it needs the rows themselves",
+            f"-k {settings.rule} cannot be spread over workers: it needs the rows themselves",
             "use a rule that needs only eigenvalues, such as -k ratio, or --engine threads on one machine",
         ),
     )
@@ -246,7 +246,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         False,
         "--center-rows",
         group="model",
-        help="Before everything else, subtract from each row its own mean (for images).",
+        help="Subtract the mean of each row from the row, before anything else; for images.",
         kept=Setting(),
     )
     ddof: int = option(
@@ -349,8 +349,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--align-to",
         group="model",
         metavar="OLD",
-        help="Older model, such as that of the night before. The new model takes over its signs, and its order of "
-        "nearly equal components, so that the two can be compared.",
+        help="Older model, such as last night's, to take over the signs of its components, and the order of nearly "
+        "equal components, so that both models can be compared.",
         completion=MODEL,
         takes="Model | str | PathLike[str] | None",
     )

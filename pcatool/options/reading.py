@@ -30,7 +30,7 @@ class TableOptions:
         None,
         "--input-format",
         group="input",
-        help="Format of the input, instead of recognising it by its content.",
+        help="Format of the input; recognised by the content and the name if not given.",
         choices=choices_from(READERS),
     )
     delimiter: str | None = option(
@@ -54,8 +54,8 @@ class TableOptions:
         False,
         "--row-names",
         group="input",
-        help="The first field of each line is the name of the row, as R and pandas write it, and not a feature. --keep "
-        "passes it through as row_name, or under its name in the header.",
+        help="The first field of each line is the name of the row, not a feature, as in tables of R and pandas. --keep "
+        "passes the names through as row_name, or under their name in the header.",
     )
     null_value: tuple[str, ...] = option(
         (),
@@ -202,8 +202,8 @@ class TriplesOptions:
         None,
         "--absent",
         group="input",
-        help="With --triples: value of the cells without a line. missing: none; zero: 0, for counts such as words of "
-        "documents.",
+        help="With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words "
+        "of documents.",
         choices=lambda: ABSENT_VALUES,
         shown_default="missing, or as the model was fitted",
         kept=Setting(methods=("pca",), decided=True),

@@ -67,9 +67,9 @@ class ComponentsOptions:
         "--values",
         group="output",
         metavar="NAMES",
-        help="Values to show for each column, separated by commas. loadings: its weights in the components; "
-        "correlations: with the scores; contributions: in per cent of the component; cos2: share of the column's "
-        "variance.",
+        help="Values to show for each column and component, separated by commas. loadings: weight of the column; "
+        "correlations: correlation of the column with the scores; contributions: share of the column in the "
+        "component, in per cent; cos2: share of the component in the column's variance.",
         completion=some_of(*VALUES),
     )
     first: int | None = option(
@@ -216,7 +216,7 @@ class PlotOptions:
         None,
         "--scaling",
         group="output",
-        help="Scaling of a biplot. rows: distances between rows are those of their scores; columns: angles between "
+        help="Scaling of a biplot. rows: distances between points show distances between rows; columns: angles between "
         "arrows show correlations of columns.",
         choices=lambda: SCALINGS,
         shown_default="rows",
@@ -278,7 +278,7 @@ class PageOptions:
         ComponentsOptions,
         "first",
         None,
-        help="Show only the first K components: loadings, scores and images.",
+        help="Show only the first K components in loadings, scores and images.",
         shown_default="as many as fit on a page",
     )
 
@@ -301,7 +301,7 @@ class DiffOptions:
         "--format",
         group="output",
         help="Format of the report. text: sentences and tables to read; csv, json, markdown: one table with a row for "
-        "each comparison: what, name, a, b, change.",
+        "each comparison, and columns what, name, a, b, change.",
         choices=lambda: DIFF_FORMS,
     )
 

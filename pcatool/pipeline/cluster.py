@@ -302,7 +302,7 @@ def write_parts(
     results = make(found, table, reporter)
     if results.by_users:
         raise UsageError(
-            "--triples cannot be spread over parts: any line may add to any row",
+            "--triples cannot be spread over workers: any line may add to any row",
             "--engine threads does it on one machine",
         )
     _try_writer(results, output)

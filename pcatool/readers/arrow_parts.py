@@ -13,7 +13,7 @@ import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, empty_block
-from pcatool.errors import DataError, leave_out, show
+from pcatool.errors import DataError, grouped, leave_out, show
 from pcatool.readers.arrow_columns import (
     DEFAULT_DIALECT,
     NULL,
@@ -51,7 +51,7 @@ class VectorLength(BadValue):
     """A vector whose length differs from that of the first vector of its column."""
 
     def __init__(self, row: int, name: str, found: int, width: int) -> None:
-        text = f"column {show(name)}: a vector of {found} numbers, but the first has {width}"
+        text = f"column {show(name)}: a vector of length {grouped(found)}, but the first has length {grouped(width)}"
         super().__init__(row, text, "vectors of one column must have the same length")
 
 

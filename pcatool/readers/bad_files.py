@@ -98,7 +98,7 @@ def is_bad_file(error: PcatoolError) -> bool:
 
 def reason_lines(skipped: Sequence[SkippedFile]) -> list[str]:
     """Return a line for each of the first files left out, and one that counts the others."""
-    more = [f"and {len(skipped) - FIRST_FILES} more"] if len(skipped) > FIRST_FILES else []
+    more = [f"and {grouped(len(skipped) - FIRST_FILES)} more"] if len(skipped) > FIRST_FILES else []
     named = (s.reason if s.file in s.reason else f"{s.file}: {s.reason}" for s in skipped[:FIRST_FILES])
     return [*named, *more]
 
@@ -106,5 +106,6 @@ def reason_lines(skipped: Sequence[SkippedFile]) -> list[str]:
 def none_left(skipped: Sequence[SkippedFile]) -> DataError:
     """Return the error for inputs that were all left out."""
     first = skipped[0].reason
-    text = first if len(skipped) == 1 else f"none of the {grouped(len(skipped))} files can be used; the first: {first}"
-    return DataError(text, "correct or replace the files")
+    if len(skipped) > 1:
+        first = f"none of the {grouped(len(skipped))} files can be used; the first error is: {first}"
+    return DataError(first, "correct or replace the files")

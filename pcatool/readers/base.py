@@ -43,8 +43,9 @@ class RoundedCell(NamedTuple):
     def note(self, place: str, column: str) -> str:
         """Return the text of the note for the user; `place` names file and row, `column` the column."""
         return (
-            f"{place}, column {show(column)}: {self.written} is read as {int(float(self.written))}: whole numbers "
-            f"beyond 2^53 are rounded; if they are ids, leave the column out of the fit with {exclusion(column)}"
+            f"{place}, column {show(column)}: {self.written} is read as {int(float(self.written))}, because whole "
+            "numbers beyond 2^53 are rounded; if the numbers are ids, leave the column out of the fit with "
+            f"{exclusion(column)}"
         )
 
 

@@ -215,11 +215,11 @@ def _in_memory(data: Any, options: TableOptions) -> Table:
     from pcatool.readers.memory_tables import in_memory
 
     if options.skip_bad:
-        raise UsageError("skip_bad=True applies to files, not to a table in memory", "leave it out")
+        raise UsageError("skip_bad=True applies to files, not to a table in memory", "leave out skip_bad")
     if options.row_names:
         raise UsageError(
             "row_names=True applies to text files, not to a table in memory",
-            "leave it out, and drop the column of names",
+            "leave out row_names, and drop the column of names",
         )
     return in_memory(data, Dialect.of(options, ","))
 

@@ -138,7 +138,7 @@ def _refuse_sparse(data: Any) -> None:
     if any(kind.__module__.startswith("scipy.sparse") for kind in type(data).__mro__):
         raise UsageError(
             f"a sparse {type(data).__name__} of scipy is not supported",
-            "pass its toarray(), or write row, column and value of its cells to a file and use triples",
+            "pass its toarray(), or write the row, column and value of each cell to a file and read it with triples",
         )
 
 

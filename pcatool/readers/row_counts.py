@@ -125,12 +125,13 @@ class RowCounts:
     def error(self, remedy: str) -> DataError:
         """Return the error that refuses incomplete rows, with columns, counts and the first places."""
         worst = self.cells.most_common()
-        columns = ", ".join(f"{show(name)} ({grouped(count)})" for name, count in worst[:5])
-        more = f" and {len(worst) - 5} more" if len(worst) > 5 else ""
+        columns = "columns " if len(worst) > 1 else "column "
+        columns += ", ".join(f"{show(name)} ({grouped(count)})" for name, count in worst[:5])
+        more = f" and {grouped(len(worst) - 5)} more" if len(worst) > 5 else ""
         has = "has" if self.incomplete == 1 else "have"
         return DataError(
-            f"{grouped(self.incomplete)} of {grouped(self.rows)} rows {has} missing cells, in column {columns}{more}; "
-            f"first: {'; '.join(self.places)}",
+            f"{grouped(self.incomplete)} of {grouped(self.rows)} rows {has} missing cells, in {columns}{more}; "
+            f"the first: {' and '.join(self.places)}",
             remedy,
         )
 

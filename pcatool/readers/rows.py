@@ -322,7 +322,7 @@ def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], 
     cast = _cast_if_compatible(array, kind)
     if cast is None:
         raise DataError(
-            f"{name}: column {show(column)} holds {array.type}, but {kind} in the first input",
+            f"{name}: column {show(column)} has type {array.type}, but type {kind} in the first input",
             "give the inputs one by one",
         )
     changed = next(_changed(array, cast), None)

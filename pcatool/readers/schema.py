@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool.errors import DataError, UsageError, listed, show
+from pcatool.errors import DataError, UsageError, counted, grouped, listed, show
 from pcatool.options import FitOptions, SelectOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import Column, Feature, Table
@@ -212,18 +212,17 @@ class NewColumns:
         if not found:
             return None
         name, columns = found[0]
-        noun, them = ("a column", "it") if len(columns) == 1 else ("columns", "them")
-        others = f" (also in {len(found) - 1} more files)" if len(found) > 2 else ""
+        noun = "column" if len(columns) == 1 else "columns"
+        others = f" (also in {grouped(len(found) - 1)} more files)" if len(found) > 2 else ""
         others = " (also in one more file)" if len(found) == 2 else others
         if self._keep_all:
             return (
-                f"{name} has {noun} that {self._first} does not have: {listed(columns)}{others}; --keep-all keeps "
-                "only the columns of the first file: give all files the same columns, or name the columns to keep "
-                "with --keep"
+                f"--keep-all left out {noun} {listed(columns)} of {name}{others}: absent in {self._first}, the first "
+                "file; give all files the same columns, or name the columns to keep with --keep"
             )
         return (
-            f"left out {noun} of numbers of {name}: {listed(columns)}{others}; {self._first} does not have {them}, or "
-            f"not as numbers: name the columns with -c, or give {name} first"
+            f"left out {noun} {listed(columns)} of {name}{others}: absent or not numbers in {self._first}; name the "
+            f"columns to use with -c, or give {name} first"
         )
 
 
@@ -461,7 +460,8 @@ def _check_widths(
         known = widths.get(column.name, column.width)
         if column.width and known and column.width != known:
             raise DataError(
-                f"{where}, column {show(column.name)}: vectors of {column.width} numbers, but of {known} in {name}",
+                f"{where}, column {show(column.name)}: the vectors have length {grouped(column.width)}, but length "
+                f"{grouped(known)} in {name}",
                 "vectors of one column must have the same length",
             )
 
@@ -471,8 +471,9 @@ def _by_position(table: Table, chosen: ColumnChoice) -> tuple[Feature, ...]:
     there = file_columns(table)
     if len(there) != len(chosen.names):
         raise DataError(
-            f"{table.name}: {len(there)} columns without names, but the model has {len(chosen.names)}",
-            "give exactly the columns of the model in its order, or a table with a header",
+            f"{table.name} has {counted(len(there), 'column')} without names, but the model has "
+            f"{grouped(len(chosen.names))}",
+            "give exactly the columns of the model, in the same order, or a table with a header",
         )
     places = (i for i, column in enumerate(table.columns) if column in there)
     return tuple(

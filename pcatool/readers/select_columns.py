@@ -346,7 +346,7 @@ def _features(
             raise DataError(f"{there}: {what}", remedy)
         hint = "; name it with -c to use it as 0 and 1" if column.kind == "boolean" else ""
         if column.numbers_in_text == "all":
-            hint = f"; it is of type {column.arrow_type}: name it with -c to read its numbers"
+            hint = f", type {column.arrow_type}; name it with -c to read its numbers"
         elif column.numbers_in_text == "some":
             hint = "; it mixes text and numbers"
         reporter.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
@@ -424,7 +424,7 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
     if column.kind not in ("number", "empty", "boolean"):
         raise DataError(
             f"{where}: column {show(column.name)} holds no numbers (first value {show(column.example)})",
-            "name the columns as user, item, value",
+            "name the columns in the order user, item, value",
         )
     return user, item, value
 

@@ -93,8 +93,9 @@ def read_triples(
 def _duplicate_cell(user: str, item: str, rows: tuple[int, int]) -> DataError:
     """Return the error for a cell that two lines give; `rows` count from 0."""
     return DataError(
-        f"user {show(user)}, item {show(item)} is given twice, in data rows {rows[0] + 1} and {rows[1] + 1}",
-        "give each cell once: take the mean, the sum or the last of such lines first",
+        f"the cell of user {show(user)} and item {show(item)} is given twice, in data rows {rows[0] + 1} and "
+        f"{rows[1] + 1}",
+        "give each cell once, such as with the mean, the sum or the last of its values",
     )
 
 
@@ -199,7 +200,7 @@ def _note_odd_names(triples: Triples, reporter: Reporter) -> None:
     for what, names in (("a user", triples.users), ("an item", triples.items)):
         odd = [name for name in names if name.lower() in {null.lower() for null in NULLS}]
         if odd:
-            reporter.note(f"read as the name of {what}, not as missing: {listed(odd)}")
+            reporter.note(f"read {listed(odd)} as the name of {what}, not as a missing value")
 
 
 def rows_of_triples(

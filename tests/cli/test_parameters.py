@@ -109,7 +109,7 @@ def test_a_terminal_gets_nothing_binary(
         (f"transform {HOUSES} m.npz", 2, f"'{HOUSES}' is not a usable model: it is not an .npz"),
         (f"transform {HOUSES} {HOUSES}", 4, f"'{HOUSES}' is not a usable model: it is not an .npz"),
         (f"transform {HOUSES} missing.npz", 4, f"'{HOUSES}' is not a usable model: it is not an .npz"),
-        (f"update m.npz {HOUSES}", 2, "update needs -o MODEL, the file to write the model to; - writes to standard"),
+        (f"update m.npz {HOUSES}", 2, "update needs -o MODEL, the file to write the model to; -o - writes to standard"),
         (f"fit {HOUSES} x.npz", 2, "fit needs -o MODEL, the file to write the model to; write -o x.npz"),
         (f"fit {HOUSES}", 2, "fit needs -o MODEL, the file to write the model to; -o - writes to standard output"),
         (f"update m.npz {HOUSES} -o m.npz --no-clobber", 5, "'m.npz' exists"),

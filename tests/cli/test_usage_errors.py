@@ -69,7 +69,7 @@ WRONG = {
     "--columns a fit houses.csv": "option '--columns' belongs after the command, as in pcatool fit --columns; see",
     "diff a.npz b.npz --columns a": "option '--columns' is for fit, explain-variance, scree, components, plot, refit, "
     "not for diff; see 'pcatool diff --help'",
-    "transform --model m.npz houses.csv": "no option '--model'; name it without an option: pcatool transform MODEL ",
+    "transform --model m.npz houses.csv": "no option '--model'; give the name alone, as in: pcatool transform MODEL ",
     "fit houses.csv -Z": "no option '-Z'; see 'pcatool fit --help'",
     "fit houses.csv -o x --quiet=yes": "option '--quiet' does not take a value; see 'pcatool fit --help'",
     # how tables are read
@@ -95,11 +95,11 @@ UNREADABLE = {
     "transform sub houses.csv": (5, "cannot read 'sub': it is a folder; name a file in it"),
     "fit empty -o x": (
         5,
-        "no data files in folder 'empty'; they are recognised by their ending: .parquet, .pq, ",
+        "no data files in folder 'empty'; data files have one of the endings .parquet, .pq, ",
     ),
     "fit blanks.csv -o x": (
         3,
-        "blanks.csv: one column, 'a b c', in which blanks separate numbers; read it with -d blanks\n",
+        "blanks.csv: blanks separate numbers in the only column, 'a b c'; read it with -d blanks\n",
     ),
 }
 
@@ -122,7 +122,7 @@ REFUSED = {
     "fit triples.csv --triples v,u,i -o x": (3, "triples.csv: column 'i' holds no numbers (first value 'x'); name the"),
     "fit twice.csv --triples u,i,v -o x": (
         3,
-        "user 'a', item 'x' is given twice, in data rows 1 and 2; give each cell",
+        "the cell of user 'a' and item 'x' is given twice, in data rows 1 and 2; give each cell",
     ),
     "fit nobody.csv --triples u,i,v -o x": (3, "nobody.csv, line 2: the user is missing; remove such lines"),
     "fit triples.csv --triples u,i,v --absent zero -o x": (

@@ -270,7 +270,7 @@ def test_a_longer_vector_than_the_first_input_has_is_refused(tmp_path: Path) -> 
         parquet.write_table(pa.table({"v": pa.array(rows, pa.list_(pa.float64()))}), tmp_path / f"{name}.parquet")
     here, apart = (said for _, said in both([str(tmp_path)]))
     assert apart == here
-    assert "vectors of 3 numbers" in here[1]
+    assert "the vectors have length 3" in here[1]
 
 
 # --- what does not add up ---
@@ -279,20 +279,20 @@ def test_a_longer_vector_than_the_first_input_has_is_refused(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"solver": "svd"}, "solver=.svd. cannot be spread over parts: it needs all rows in one place"),
-        ({"solver": "dual"}, "--solver dual cannot be spread over parts"),
-        ({"solver": "randomized", "components": 2}, "--solver randomized cannot be spread over parts"),
-        ({"method": "kernel", "kernel": "rbf"}, "--method kernel with a kernel cannot be spread over parts"),
-        ({"missing": "em"}, "--missing em cannot be spread over parts: it reads the rows many times"),
+        ({"solver": "svd"}, "solver=.svd. cannot be spread over workers: it needs all rows in one place"),
+        ({"solver": "dual"}, "--solver dual cannot be spread over workers"),
+        ({"solver": "randomized", "components": 2}, "--solver randomized cannot be spread over workers"),
+        ({"method": "kernel", "kernel": "rbf"}, "--method kernel with a kernel cannot be spread over workers"),
+        ({"missing": "em"}, "--missing em cannot be spread over workers: it reads the rows many times"),
         ({"missing": "mean", "solver": "tsqr"}, "--solver tsqr with --missing mean cannot be spread"),
         (
             {"triples": "x0,x1,x2"},
-            "--triples cannot be spread over parts: any line may add to any row",
+            "--triples cannot be spread over workers: any line may add to any row",
         ),
-        ({"components": "cross-validation"}, "-k cross-validation cannot be spread over parts"),
+        ({"components": "cross-validation"}, "-k cross-validation cannot be spread over workers"),
         (
             {"method": "supervised", "label": "y", "label_kernel": "rbf"},
-            "--label-kernel rbf cannot be spread over parts: every label is compared with every other",
+            "--label-kernel rbf cannot be spread over workers: every label is compared with every other",
         ),
         ({"threads": 2}, "threads has no effect with engine=.dask."),
     ],

@@ -291,7 +291,7 @@ WORDS = "doc,word,n\nd1,none,2\nd1,NA,1\nd2,null,3\nd2,none,1\nd3,tea,4\nd3,NA,2
 def test_names_that_look_like_nothing_are_names(tmp_path: Path, run: Any) -> None:
     arguments = ["fit", "-", "--triples", "doc,word,n", "--absent", "zero", "-k", "2", "-o", "m.npz"]
     said = run(tmp_path, *arguments, data=WORDS).stderr
-    assert "note: read as the name of a user, not as missing: 'None'" in said
+    assert "note: read 'None' as the name of a user, not as a missing value" in said
     assert "note: taken as the name of a item, not as missing" not in said
     assert "'none'" in said
     assert "'NA'" in said
@@ -331,8 +331,12 @@ AT = ["--triples", "user,item,rating"]
 @pytest.mark.parametrize(
     ("data", "more", "said"),
     [
-        (GOOD + "ann,tea,7\n", [], "user 'ann', item 'tea' is given twice, in data rows 1 and 9; give each cell once"),
-        (GOOD + " ann ,tea,7\n", [], "user 'ann', item 'tea' is given twice, in data rows 1 and 9"),
+        (
+            GOOD + "ann,tea,7\n",
+            [],
+            "the cell of user 'ann' and item 'tea' is given twice, in data rows 1 and 9; give each cell once",
+        ),
+        (GOOD + " ann ,tea,7\n", [], "the cell of user 'ann' and item 'tea' is given twice, in data rows 1 and 9"),
         (GOOD + ",tea,7\n", [], "line 10: the user is missing; remove such lines"),
         (GOOD + "  ,tea,7\n", [], "line 10: the user is missing"),
         (GOOD + "ann,,7\n", [], "line 10: the item is missing"),

@@ -205,7 +205,7 @@ def test_what_lies_in_the_folder_is_no_input_of_a_search_above_it(here: Path, el
 
 def test_a_column_that_only_a_later_input_has(here: Path, elsewhere: dict[str, str]) -> None:
     Path("data/z.csv").write_text("x0,x1,x2,x3,x4,n,c,year,note\n1,2,3,4,5,1,a,2023,lost?\n")
-    with pytest.warns(PcatoolWarning, match=r"z.csv has a column that .*0.parquet does not have: 'note'"):
+    with pytest.warns(PcatoolWarning, match=r"keep_all=True left out column 'note' of .*z.csv: absent in .*0.parquet"):
         pcatool.transform("m.npz", "data", output="out/", missing="project", keep_all=True, **elsewhere)
     assert rows_of("out").num_rows == 96
 
@@ -293,7 +293,7 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
             "Parquet stores numbers as binary, not as text; leave out float_format",
         ),
         ("data", {"header": False}, UsageError, "Parquet files always hold the column names"),
-        ("data", {"triples": "c,n,x0"}, UsageError, "triples cannot be spread over parts: any line may add to any"),
+        ("data", {"triples": "c,n,x0"}, UsageError, "triples cannot be spread over workers: any line may add to any"),
         ("data", {"threads": 2}, UsageError, 'threads has no effect with engine="dask"'),
         ("data", {"keep": "nope"}, MissingColumns, "no column 'nope'"),
         (

@@ -21,7 +21,7 @@ from often import often
 pytestmark = pytest.mark.long
 
 SECONDS = 60
-SHORT = "pcatool: error: out of memory; use fewer columns or threads, or a machine with more"
+SHORT = "pcatool: error: out of memory; use fewer columns or threads, or a machine with more memory"
 
 JOBS = (
     "fit tall.csv -k 3 -o o.npz",

@@ -175,7 +175,7 @@ WRONG = {
     "fit --n-components 3": "no option '--n-components'; did you mean --components?",
     "transform --n-components 3": "no option '--n-components'",
     "explain-variance --formt csv": "no option '--formt'; did you mean --format?",
-    "transform --model m.npz": "no option '--model'; name it without an option: pcatool transform ",
+    "transform --model m.npz": "no option '--model'; give the name alone, as in: pcatool transform ",
     "fit -k": "-k needs a value",
     "transform": "transform needs a MODEL",
     "scree --nothing-like-it": "no option '--nothing-like-it'",

@@ -136,7 +136,9 @@ def test_missing_cells_are_bad_only_where_they_are_refused(good: list[Path], tmp
 
 def test_all_are_bad(tmp_path: Path) -> None:
     one, two = write(tmp_path, HEADER + "1,2,x\n3,4,5\n", "one.csv"), tmp_path / "none.csv"
-    with pytest.raises(DataError, match=r"none of the 2 files can be used; the first: .*none.csv.*No such file"):
+    with pytest.raises(
+        DataError, match=r"none of the 2 files can be used; the first error is: .*none.csv.*No such file"
+    ):
         Made([two, write(tmp_path, "", "e.csv")])
     with pytest.raises(DataError, match=r"^cannot read '.*none.csv': No such file") as error:
         Made([two])
@@ -210,14 +212,12 @@ def test_further_columns_of_numbers_are_named_once(tmp_path: Path) -> None:
     made = Made([one, two, three, three], skip_bad=False)
     (warning,) = made.reporter.warnings
     assert warning == (
-        f"left out columns of numbers of {two}: 'new', 'more' (also in 2 more files); {one} does not have them, or not "
-        f"as numbers: name the columns with -c, or give {two} first"
+        f"left out columns 'new', 'more' of {two} (also in 2 more files): absent or not numbers in {one}; name the "
+        f"columns to use with -c, or give {two} first"
     )
     assert Made([two, two], skip_bad=False).reporter.warnings == []
     swapped = write(tmp_path, "a,t\n1,5\n2,6\n", "4.csv")
-    assert (
-        f"left out a column of numbers of {swapped}: 't'; " in Made([one, swapped], skip_bad=False).reporter.warnings[0]
-    )
+    assert f"left out column 't' of {swapped}: " in Made([one, swapped], skip_bad=False).reporter.warnings[0]
     reporter, first = Reporter(), write(tmp_path, "a,t,n0,m0\n1,x,1,3\n2,y,8,2\n", "5.csv")
     later = write(tmp_path, "a,t,n0,m0,n1,m1\n1,x,1,2,3,4\n", "6.csv")
     select = SelectOptions(exclude=("n*", "m0, m*"))
@@ -231,8 +231,8 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
     two = write(tmp_path / "year=2", "k,b,a,note\nx,2,1,more\n", "2.csv")
     model = pcatool.fit(one)
     said = (
-        f"{two} has columns that {one} does not have: 'note', 'year' (also in one more file); --keep-all keeps only "
-        "the columns of the first file: give all files the same columns, or name the columns to keep with --keep"
+        f"--keep-all left out columns 'note', 'year' of {two} (also in one more file): absent in {one}, the first "
+        "file; give all files the same columns, or name the columns to keep with --keep"
     )
     for table in (TableOptions(), TableOptions(skip_bad=True)):
         reporter = Reporter()
@@ -242,11 +242,11 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
         assert [name for name, _ in results.passthrough] == ["a", "b", "k"]
         assert reporter.warnings == [said]
     with pytest.warns(
-        PcatoolWarning, match="'note', 'year'; keep_all=True keeps only the columns of the first file: give all"
+        PcatoolWarning, match="keep_all=True left out columns 'note', 'year' of .*, the first file; give all"
     ):
         pcatool.fit([one, two], scores=tmp_path / "s.csv", keep_all=True)
     with pytest.warns(
-        PcatoolWarning, match="'note', 'year'; keep_all=True keeps only the columns of the first file: give all"
+        PcatoolWarning, match="keep_all=True left out columns 'note', 'year' of .*, the first file; give all"
     ):
         pcatool.transform(model, [one, two], keep_all=True)
     pcatool.transform(model, [one, two], keep=["k"])
@@ -267,7 +267,7 @@ def test_a_first_file_without_rows_leaves_it_to_the_next(tmp_path: Path) -> None
     parquet.write_table(pa.table({"v": pa.array([[1, 2]], kind)}), tmp_path / "1.parquet")
     parquet.write_table(pa.table({"v": pa.array([[1, 2, 3]], kind)}), tmp_path / "2.parquet")
     assert read(tmp_path / "0.parquet", tmp_path / "1.parquet").rows == [[1, 2]]
-    with pytest.raises(DataError, match=r"2.parquet, column 'v': vectors of 3 numbers"):
+    with pytest.raises(DataError, match=r"2.parquet, column 'v': the vectors have length 3"):
         read(*(tmp_path / f"{i}.parquet" for i in range(3)))
 
 

@@ -39,7 +39,7 @@ def test_what_the_second_lacks_is_named_with_it(tmp_path: Path) -> None:
         ("alpha,Beta", "2.csv: no column 'beta' \\(nearest: 'Beta'\\)"),
         ("x,y", "2.csv: no columns 'alpha', 'beta'"),
         ("1.5,2.5", "2.csv, line 1: the first line looks like data"),
-        ("alpha;beta", "2.csv, line 1: one field"),
+        ("alpha;beta", "2.csv, line 1: the only field"),
         ("alpha,beta,beta", "2.csv: columns 2 and 3 are both called 'beta'"),
         ("", "2.csv is empty"),
     ):
@@ -74,7 +74,9 @@ def test_vectors_in_parts(tmp_path: Path) -> None:
         parquet.write_table(pa.table({"v": pa.array(rows, kind)}), tmp_path / f"{name}.parquet")
     table = read(*(tmp_path / f"{name}.parquet" for name in "1234"))
     assert same_bits(table.X, np.array([[1, 2], [3, 4], [NAN, NAN], [5, 6]]))
-    with pytest.raises(DataError, match=r"5.parquet, column 'v': vectors of 3 numbers, but of 2 in .*1.parquet"):
+    with pytest.raises(
+        DataError, match=r"5.parquet, column 'v': the vectors have length 3, but length 2 in .*1.parquet"
+    ):
         read(tmp_path / "1.parquet", tmp_path / "5.parquet")
     csv = write(tmp_path, "v[1],v[0]\n1,2\n", "6.csv")
     assert read(tmp_path / "4.parquet", csv).rows == [[5, 6], [2, 1]]
@@ -99,7 +101,7 @@ def test_kept_columns_take_the_type_of_the_first(tmp_path: Path) -> None:
     spelled = write(tmp_path, "id,a\n7,1\n", "7.csv")
     assert read(*numbers, spelled, keep=["id"], columns=["a"]).kept == [[8, 9, 7]]
     text = write(tmp_path, "id,a\nx,1\n", "4.csv")
-    with pytest.raises(DataError, match=r"4.csv: column 'id' holds string, but int64 in the first input"):
+    with pytest.raises(DataError, match=r"4.csv: column 'id' has type string, but type int64 in the first input"):
         read(*numbers, text, keep=["id"], columns=["a"])
 
 
@@ -116,7 +118,7 @@ MAP = pa.map_(pa.string(), pa.float32())
         (pa.int64(), pa.array([1.0, None]), None),
         (pa.int64(), pa.nulls(2), None),
         (pa.int64(), pa.array(["7", "007"]), "row 2, column 'v': '007' would change if read as int64"),
-        (pa.int64(), pa.array([NOON]), "holds timestamp"),
+        (pa.int64(), pa.array([NOON]), "has type timestamp"),
         (pa.float32(), pa.array([0.5, math.nan]), None),
         (pa.float32(), pa.array([0.5, 0.1]), "row 2, column 'v': '0.1' would change if read as float"),
         (pa.float32(), pa.array([1e300]), "row 1, column 'v': '1e+300' would change"),
@@ -145,22 +147,22 @@ MAP = pa.map_(pa.string(), pa.float32())
         (pa.timestamp("ns", "UTC"), pa.array(["2020-01-02 12:00:00Z"]), None),
         (pa.date32(), pa.array(["2020-01-02"]), None),
         (MANY, pa.array([[None]], pa.list_(pa.null())), None),
-        (MANY, pa.array([["0.5"]]), "holds list"),
+        (MANY, pa.array([["0.5"]]), "has type list"),
         (HOUSE, pa.array([{"city": "y", "zip": 8}], pa.struct([("city", pa.string()), ("zip", pa.int8())])), None),
-        (HOUSE, pa.array([{"city": "y", "plz": 8}]), "holds struct"),
-        (HOUSE, pa.array([{"city": "y"}]), "holds struct"),
-        (HOUSE, pa.array([{"city": "y", "zip": 0.5}]), "holds struct"),
+        (HOUSE, pa.array([{"city": "y", "plz": 8}]), "has type struct"),
+        (HOUSE, pa.array([{"city": "y"}]), "has type struct"),
+        (HOUSE, pa.array([{"city": "y", "zip": 0.5}]), "has type struct"),
         (MAP, pa.array([[("a", 0.1)]], pa.map_(pa.string(), pa.float64())), "row 1, column 'v'"),
         (MAP, pa.array([[("a", 0.5)]], pa.map_(pa.string(), pa.float64())), None),
-        (MANY, pa.array([[("a", 0.5)]], pa.map_(pa.string(), pa.float64())), "holds map"),
-        (pa.float64(), pa.array([True]), "holds bool"),
-        (pa.bool_(), pa.array([1.0]), "holds double"),
+        (MANY, pa.array([[("a", 0.5)]], pa.map_(pa.string(), pa.float64())), "has type map"),
+        (pa.float64(), pa.array([True]), "has type bool"),
+        (pa.bool_(), pa.array([1.0]), "has type double"),
         (pa.date32(), pa.array([NOON]), "row 1, column 'v': '2020-01-01 12:00:00' would change"),
         (pa.timestamp("us"), pa.array([NOON.date()]), None),
-        (pa.timestamp("us"), pa.array([NOON], pa.timestamp("us", "Asia/Tokyo")), "holds timestamp"),
-        (pa.timestamp("us"), pa.array([5]), "holds int64"),
+        (pa.timestamp("us"), pa.array([NOON], pa.timestamp("us", "Asia/Tokyo")), "has type timestamp"),
+        (pa.timestamp("us"), pa.array([5]), "has type int64"),
         (pa.time32("s"), pa.array([NOON.time()]), None),
-        (pa.time32("s"), pa.array([NOON]), "holds timestamp"),
+        (pa.time32("s"), pa.array([NOON]), "has type timestamp"),
         (MANY, pa.array([[0.5, math.nan]]), None),
         (MANY, pa.array([[0.5], [0.1]]), "row 2, column 'v'"),
         (pa.string(), pa.array([NOON]), None),

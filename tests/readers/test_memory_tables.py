@@ -135,7 +135,9 @@ def test_arrow_tables_and_batches() -> None:
         names, X = read(data)
         assert names == ("a", "v[0]", "v[1]")
         assert same_bits(X, np.array([[1, 1, 2], [2, NAN, NAN], [NAN, 3, 4]]))
-    with pytest.raises(DataError, match="the table, row 2, column 'v': a vector of 1 numbers, but the first has 2"):
+    with pytest.raises(
+        DataError, match="the table, row 2, column 'v': a vector of length 1, but the first has length 2"
+    ):
         read(pa.table({"v": [[1.0, 2.0], [1.0]]}))
 
 

@@ -25,7 +25,7 @@ OTHERS: dict[bytes, str] = {
     b"\x7fELF\x02": "a program", b"7z\xbc\xaf'": "a 7z archive", b"PK\x05\x06": "an empty zip archive",
     b"\xff\xff\xff\xff\x10\x01": "an Arrow stream", b"Obj\x01": "an Avro file", b"PK\x03\x04": "a zip archive",
     b"a.csv" + bytes(100) + b"1,2\n": "NUL bytes; name the encoding, such as --encoding utf-16-le",
-    b"GIF89a\x01\0\x01\0\n": "NUL bytes; check that it is a text table", b"\0a\0,\0b\0\n": "--encoding utf-16-be",
+    b"GIF89a\x01\0\x01\0\n": "NUL bytes; check that this is a text table", b"\0a\0,\0b\0\n": "--encoding utf-16-be",
 }  # fmt: skip
 
 
@@ -101,9 +101,9 @@ def test_other_texts_are_left_out(cell: str, tmp_path: Path) -> None:
 
 def test_hints(tmp_path: Path) -> None:
     for text, hint in {
-        "a,b\n1,2\na,b\n3,4\n": "line 3, column 'a': 'a' is not a number; the header seems to be repeated there",
-        "a,b\n1,2\n\ufeffa,b\n3,4\n": "the header seems to be repeated there",
-        "a,b\n1,2\n# x\n": "line 3: 1 field, but the header has 2; if it is a comment, read it with --comment '#'",
+        "a,b\n1,2\na,b\n3,4\n": "line 3, column 'a': 'a' is not a number; this line seems to repeat the header",
+        "a,b\n1,2\n\ufeffa,b\n3,4\n": "this line seems to repeat the header",
+        "a,b\n1,2\n# x\n": "line 3: 1 field, but the header has 2; if the line is a comment, add --comment '#'",
         "Report\na,b\n1,2\n": "line 2: 2 fields, but the header has 1; if the header is a title or a comment",
     }.items():
         with pytest.raises(DataError) as caught:

@@ -38,8 +38,8 @@ def test_the_first_is_named(cell: str, dress: str, tmp_path: Path) -> None:
     whole = int(cell.removesuffix(".0"))
     notes = [note.replace(str(tmp_path), "") for note in read(file).notes]
     assert notes == [
-        f"/t.csv, line 3, column 'id': {whole} is read as {int(float(whole))}: whole numbers beyond 2^53 are rounded; "
-        "if they are ids, leave the column out of the fit with -x id"
+        f"/t.csv, line 3, column 'id': {whole} is read as {int(float(whole))}, because whole numbers beyond 2^53 are "
+        "rounded; if the numbers are ids, leave the column out of the fit with -x id"
     ]
     assert read(file, exclude=["id"], keep=["id"]).notes == []
 

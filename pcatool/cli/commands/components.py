@@ -11,7 +11,7 @@ import typer
 
 from pcatool.cli.parameters import NoClobber, Subject, prints_usage
 from pcatool.cli.reporter import ConsoleReporter, print_result
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError, grouped, show
 from pcatool.options import (
     ANY_FILE,
     ComponentsOptions,
@@ -73,7 +73,7 @@ def run(
     if picture.given is not None and asked.image is None:
         raise UsageError(
             f"{picture.given} has no effect without --image",
-            "add the size of its images, such as --image 28x28",
+            "add the size of the images, such as --image 28x28",
         )
     form = _form(asked, output)
     if prints_usage(subject, NAME, USAGE):
@@ -127,7 +127,7 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
     ending = Path(uncompressed_name(name)).suffix.lower()
     if ending in PICTURES:
         raise UsageError(
-            f"{show(name)} is the name of a picture", "add the size of its images in pixels, such as --image 28x28"
+            f"{show(name)} is the name of a picture", "add the size of the images in pixels, such as --image 28x28"
         )
     if ending not in ENDINGS:
         raise UsageError(f"{show(name)} has no suffix of a report", "use .csv, .json, .md or .txt, or add --format")
@@ -156,5 +156,5 @@ def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Scree
 def _mention_others(left: int, asked: ComponentsOptions, reporter: ConsoleReporter) -> None:
     """Note how many components are not drawn, unless the user chose their number."""
     if left and asked.first is None:
-        more = "1 more component is" if left == 1 else f"{left} more components are"
+        more = "1 more component is" if left == 1 else f"{grouped(left)} more components are"
         reporter.note(f"{more} not drawn; --first sets how many are drawn")

@@ -49,8 +49,8 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="MODEL|DATA...",
-            help="A model, and the rows to draw with it; or data to fit first; or a table of scores. Standard input if "
-            "- or omitted.",
+            help="A model and the rows to draw, or data to fit first, or a table of scores; standard input if - or "
+            "omitted.",
             show_default=False,
         ),
         MODEL_OR_DATA,
@@ -59,7 +59,7 @@ def run(
         str | None,
         typer.Option(
             "-o", "--output", metavar="PICTURE",
-            help="File for the picture: .png, .svg or .pdf (needs matplotlib, the extra 'plot'), or for the table of "
+            help="File for the picture (.png, .svg or .pdf; needs matplotlib, the extra 'plot'), or for the table of "
             "--format.",
             rich_help_panel="Output", show_default=False,
         ),

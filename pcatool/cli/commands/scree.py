@@ -66,11 +66,14 @@ def run(
         some_of(*RULES),
     ] = None,
     log: Annotated[
-        bool, typer.Option("--log", help="With -o: eigenvalues on a logarithmic scale.", rich_help_panel="Output")
+        bool,
+        typer.Option("--log", help="With -o: draw eigenvalues on a logarithmic scale.", rich_help_panel="Output"),
     ] = False,
     log_components: Annotated[
         bool,
-        typer.Option("--log-components", help="With -o: components on a logarithmic scale.", rich_help_panel="Output"),
+        typer.Option(
+            "--log-components", help="With -o: draw components on a logarithmic scale.", rich_help_panel="Output"
+        ),
     ] = False,
     all_components: Annotated[
         bool,

@@ -250,7 +250,7 @@ def remedy_for_cell(cell: str, feature: Feature, features: Sequence[Feature], di
     if is_in_other_script(cell, dialect):
         return PLAIN_NUMBERS_REMEDY
     if cell.strip("\ufeff").strip() == feature.name.strip():
-        return "the header seems to be repeated there: give the files one by one, not joined"
+        return "this line seems to repeat the header: give the files one by one, not joined"
     mixture = _remedy_for_mixture(cell, feature, column, dialect)
     return mixture or bad_cell_remedy(cell, feature.name, feature.column)
 
@@ -287,7 +287,7 @@ def ragged_row_error(
     if any("\n" in cell or "\r" in cell for cell in cells):
         error.add_remedy("check for a quote that is left open there")
     elif cells[0].lstrip().startswith("#"):
-        error.add_remedy("if it is a comment, read it with --comment '#'")
+        error.add_remedy("if the line is a comment, add --comment '#'")
     elif first_below_header and len(cells) == width + 1 and (remedy := _remedy_for_longer_rows(rows(), width, dialect)):
         error.add_remedy(remedy)
     elif width == 1 and first_below_header is not None:
@@ -312,6 +312,6 @@ def _remedy_for_longer_rows(rows: Sequence[Sequence[str]], width: int, dialect: 
     if width == 1 and dialect.number(rows[0][-1]) is None and not dialect.is_missing(rows[0][-1]):
         return None  # the header is a title above the names
     return (
-        "every row has one field more than the header: if the first field is the name of the row, as R's "
-        "write.table writes it, read it with --row-names; if not, add the missing name to the header"
+        "every row has one field more than the header: add --row-names if the first field is the name of the row, "
+        "as R's write.table writes it; else add the missing name to the header"
     )

@@ -248,7 +248,7 @@ def check_nul(chunk: Chunk, name: str) -> None:
     at = chunk.data.find(b"\0")
     if at >= 0:
         place = f"{name}, line {chunk.first_line + count_lines(chunk.data[:at])}"
-        raise DataError(f"{place}: a NUL byte", "check whether the file is damaged or incomplete")
+        raise DataError(f"{place}: the line has a NUL byte", "check whether the file is damaged or incomplete")
 
 
 def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[Row]:
@@ -380,7 +380,9 @@ class RowCutter:
             if quote is not None:
                 raise self._open_quote_error(quote)
             place = f"{self.name}, line {self._line_at(self._row_ends.start)}"
-            raise DataError(f"{place}: a row longer than {LONGEST_ROW >> 20} MB", "check that it is a text table")
+            raise DataError(
+                f"{place}: the row is longer than {LONGEST_ROW >> 20} MB", "check that this is a text table"
+            )
 
     def _open_quote_error(self, position: int) -> DataError:
         return DataError(

@@ -159,7 +159,7 @@ def check_separator(first: Chunk, rows: Callable[[], Chunk | None], dialect: Dia
         if separator != dialect.delimiter and separator in cells[0]:
             more = options_for_marks(first, rows(), replace(dialect, delimiter=separator), name)
             raise DataError(
-                f"{name}, line {line}: one field, {show(cells[0])}, that contains {spelled}",
+                f"{name}, line {line}: the only field, {show(cells[0])}, contains {spelled}",
                 f"read it with -d {spelled}{more}",
             )
 
@@ -190,7 +190,7 @@ def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
     if mark in cells[0]:
         raise DataError(
             f"{place}: --comment {show(mark)} cuts off everything after {show(cells[0].partition(mark)[0])}",
-            f"if it separates the fields, read it with -d {SEPARATORS[mark]} without --comment; if not, add -d ','",
+            f"if {show(mark)} separates the fields, give -d {SEPARATORS[mark]} instead of --comment; else add -d ','",
         )
 
 
@@ -238,8 +238,10 @@ def check_text(cells: list[str], place: str) -> None:
         # UTF-16 without a byte-order mark looks like text with a NUL byte beside every letter.
         order = "be" if text.startswith("\0") else "le"
         sparse = 3 * text.count("\0") < len(text)
-        remedy = "check that it is a text table" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
-        raise DataError(f"{place}: NUL bytes", remedy)
+        remedy = (
+            "check that this is a text table" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
+        )
+        raise DataError(f"{place}: the line has NUL bytes", remedy)
 
 
 def check_is_table(cells: list[str], place: str) -> None:
@@ -362,7 +364,7 @@ class CsvTable:
             and (remedy := blanks_remedy(self._first_line, rows, self.dialect))
         ):
             name = show(self.columns[0].name)
-            raise DataError(f"{self.name}: one column, {name}, in which blanks separate numbers", remedy)
+            raise DataError(f"{self.name}: blanks separate numbers in the only column, {name}", remedy)
 
     def expected_rows(self) -> int | None:
         """Return about how many rows there are, from the size of the first ones; None where no size is known."""

@@ -59,7 +59,7 @@ def test_an_insisted_header_needs_no_note(tmp_path: Path) -> None:
 def test_another_separator_is_named(separator: str, named: str, header: bool | None, tmp_path: Path) -> None:
     first = "a{}b" if header is None else "1{}2"
     file = write(tmp_path, f"\n{first}\n3{{}}4\n".replace("{}", separator))
-    with pytest.raises(DataError, match=r"line 2: one field, .*, that contains ") as caught:
+    with pytest.raises(DataError, match=r"line 2: the only field, .*, contains ") as caught:
         read(file, header=header)
     assert f"read it with -d {named}" in str(caught.value)
     assert read(file, header=header, **follow(caught.value)).rows[-1] == [3, 4]
@@ -180,7 +180,9 @@ def test_text_in_another_encoding_is_refused_with_its_line(tmp_path: Path) -> No
         read(write(tmp_path, b"a,b\n1,2\n3,\x81\n"), encoding="cp1252")
     with pytest.raises(DataError, match="line 3: not valid utf-16"):
         read(write(tmp_path, "a,b\n1,2\n3,4".encode("utf-16") + b"x"))
-    with pytest.raises(DataError, match="line 1: NUL bytes; name the encoding, such as --encoding utf-16-le"):
+    with pytest.raises(
+        DataError, match="line 1: the line has NUL bytes; name the encoding, such as --encoding utf-16-le"
+    ):
         read(write(tmp_path, TEXT.encode("utf-16-le").replace(b"\xf6\x00\xdf\x00", b"")))
     with pytest.raises(UsageError, match="'hex' is not a text encoding"):
         read(write(tmp_path, b"00"), encoding="hex")

@@ -258,7 +258,7 @@ def test_a_quote_that_never_closes_is_found_in_one_pass(case: str) -> None:
 
 def test_a_row_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cutter, "LONGEST_ROW", 1 << 20)
-    with pytest.raises(DataError, match="line 2: a row longer than 1 MB"):
+    with pytest.raises(DataError, match="line 2: the row is longer than 1 MB"):
         cut(b"a,b\n" + b"1," * (1 << 20), 1 << 16, 10, eager=False)
     with pytest.raises(DataError, match="line 4: a quote opened there is never closed"):
         cut(b'a,b\n"c\n", "d"' + b',""\n1,"' + b"2\n" * (1 << 20), 1 << 16, 10, eager=False)

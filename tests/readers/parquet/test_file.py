@@ -396,10 +396,12 @@ def test_parts_of_arrays_of_vectors(case: str) -> None:
 @pytest.mark.parametrize("case", ["list", "large list"])
 def test_vectors_of_another_length_are_named_by_row(case: str, tmp_path: Path) -> None:
     rows: list[list[float | None] | None] = [[1, 2], None, [3, 4], [5]]
-    with pytest.raises(DataError, match=r"t.parquet, row 4, column 'v': a vector of 1 numbers, but the first has 2"):
+    with pytest.raises(
+        DataError, match=r"t.parquet, row 4, column 'v': a vector of length 1, but the first has length 2"
+    ):
         read(save(tmp_path, {"v": vectors(VECTORS[case], rows)}))
     many = [[1.0, 2.0]] * 20_000 + [[1.0, 2.0, 3.0]]
-    with pytest.raises(DataError, match="row 20001, column 'v': a vector of 3 numbers, but the first has 2"):
+    with pytest.raises(DataError, match="row 20001, column 'v': a vector of length 3, but the first has length 2"):
         read(save(tmp_path, {"v": many}, row_group_size=7000))
     with pytest.raises(VectorLength):
         features_to_block(

@@ -113,7 +113,9 @@ def test_damage_does_not_end_the_process(name: str) -> None:
 def test_a_vector_of_another_length_is_named_by_row(tmp_path: Path) -> None:
     vectors = pa.table({"v": [[1.0, 2.0]] * 5 + [[1.0]], "x": np.arange(6.0)})
     files = save(tmp_path / "many", vectors, 2)
-    with pytest.raises(DataError, match=r"p1.parquet, row 3, column 'v': a vector of 1 numbers, but the first has 2"):
+    with pytest.raises(
+        DataError, match=r"p1.parquet, row 3, column 'v': a vector of length 1, but the first has length 2"
+    ):
         read(*files)
 
 
