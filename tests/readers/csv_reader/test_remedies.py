@@ -239,7 +239,7 @@ def test_a_comment_that_is_the_separator_of_the_table_cuts_off_no_columns(
         DataError, match=f"line 1: --comment {re.escape(spelled)} cuts off everything after 'a'; "
     ) as caught:
         read(file, comment=mark)
-    assert f"read it with -d {spelled} without --comment" in caught.value.remedy
+    assert f"give -d {spelled} instead of --comment" in caught.value.remedy
     assert read(file, delimiter=mark).rows == [[1, 2], [3, 5]]
     remarked = write(tmp_path, f"{mark} by hand\na {mark} metres\n1 {mark} first\n3\n")
     assert read(remarked, comment=mark, delimiter=",").rows == [[1], [3]]
