@@ -33,7 +33,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
@@ -83,7 +83,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
@@ -123,7 +123,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
@@ -164,7 +164,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
@@ -225,7 +225,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
@@ -285,7 +285,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
@@ -346,7 +346,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
@@ -402,7 +402,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
@@ -450,7 +450,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--align-to=@model'\t'Older model, to take over the signs of its components, and the order of nearly equal components' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
@@ -488,7 +488,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read, is damaged, has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--align-to=@model'\t'Older model, to take over the signs of its components, and the order of nearly equal components' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \

@@ -105,9 +105,9 @@ class OutputOptions:
         "--output",
         group="output",
         metavar="FILE|DIR/",
-        help="Output file, replaced in one step; - is standard output. In a folder, or under a name that ends with /, "
-        "each input gets an output of the same name. With --engine dask or spark the folder gets parts in row order, "
-        "and _SUCCESS when all parts are complete.",
+        help="Output file, replaced in one step; - is standard output. If it is a folder, or ends with /, each input "
+        "gets an output of the same name in the folder. With --engine dask or spark the folder gets parts in row "
+        "order, and a file _SUCCESS when all parts are complete.",
         completion=ANY_FILE,
     )
     output_format: str | None = option(

@@ -94,8 +94,8 @@ class TableOptions:
         False,
         "--skip-bad",
         group="input",
-        help="Skip each file that cannot be read, is damaged, has another schema or a bad cell. A warning lists the "
-        "skipped files. Not for pipes.",
+        help="Skip each file that cannot be read or is damaged, or that has another schema or a bad cell. A warning "
+        "lists the skipped files. Not for pipes.",
     )
 
     def __post_init__(self) -> None:

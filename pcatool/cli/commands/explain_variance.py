@@ -24,7 +24,7 @@ def run(
     """Print the variance that each number of components keeps.
 
     The output has one row for each component: its eigenvalue, its share of the variance, and the shares that
-    the components up to it keep and lose. For a model, -k K shows only its first K components.
+    all components up to this one keep and lose. For a model, -k K shows only its first K components.
 
     Examples:
       pcatool explain-variance houses.npz

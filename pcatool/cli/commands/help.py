@@ -27,7 +27,7 @@ def run(
         str | None,
         typer.Argument(
             metavar="TOPIC|COMMAND",
-            help="A topic or a command. Without it, the list of topics is shown.",
+            help="A topic or a command. If omitted, the list of topics is shown.",
             show_default=False,
         ),
         Completion(words=lambda: (*topics(), *_commands())),
@@ -35,8 +35,8 @@ def run(
 ) -> int:
     """Show a help topic, or list the topics.
 
-    In a pipe a topic is printed as Markdown. On a terminal it is laid out; a topic longer than the screen is shown in
-    the program that PAGER names, by default less. An empty PAGER prints it.
+    In a pipe a topic is printed as Markdown. On a terminal the topic is laid out; if it is longer than the screen, the
+    program that PAGER names shows it, by default less. If PAGER is empty, the topic is printed.
 
     Examples:
       pcatool help

@@ -31,7 +31,7 @@ def run(
     """Merge several models into one, without their rows.
 
     The result equals a fit of all rows together, up to rounding, and has a certificate of its own. Columns, centring,
-    scaling, weights and labels of the models must agree. -k is that of the first model.
+    scaling, weights and labels of the models must agree. The first model decides about -k.
 
     Examples:
       head -900 sample_data/digits.csv | pcatool fit -x digit -k 10 -o first.npz

@@ -40,7 +40,7 @@ def run(
         str,
         typer.Argument(
             metavar="KIND",
-            help="What to draw: " + "; ".join(f"{name}: {PLOTS[name].summary}" for name in PLOTS) + ".",
+            help="Picture to draw. " + "; ".join(f"{name}: {PLOTS[name].summary}" for name in PLOTS) + ".",
             show_default=False,
         ),
         word_of(*PLOTS),
@@ -85,9 +85,9 @@ def run(
 ) -> int:  # fmt: skip
     """Draw scores of rows, loadings of columns, or both.
 
-    More than some tens of thousands of rows are drawn as a density. Rows without scores, because of missing cells, are
-    left out, and the summary counts them. A biplot has arrows for the columns; its table lists the arrows. For a model,
-    -k K uses only its first K components.
+    Tens of thousands of rows, or more, are drawn as a density. Rows without scores, because of missing cells, are left
+    out, and the summary counts them. A biplot has arrows for the columns, and the table of a biplot lists the arrows.
+    For a model, -k K uses only its first K components.
 
     Examples:
       pcatool plot scores sample_data/digits.csv -x digit --color digit -o map.png

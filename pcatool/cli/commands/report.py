@@ -55,7 +55,7 @@ def run(
 
     The page is one file that needs no network. It has a summary, a scree plot with a movable threshold, sortable
     loadings, scores with details of each row (--keep adds columns to them), images, the certificate, and the commands
-    that made the page. Of more than 5,000 rows it shows 5,000, spread evenly.
+    that made the page. If there are more than 5,000 rows, it shows 5,000 of them, spread evenly.
 
     Examples:
       pcatool report houses.npz sample_data/houses.csv -o houses.html

@@ -28,8 +28,8 @@ def run(
 ) -> int:
     """Remove rows from a model, as for a sliding window.
 
-    INPUT are tables with rows that were fitted, or models of such rows. The command refuses rows that cannot have been
-    among those of the model, and results with fewer than 8 accurate digits. -o may name MODEL.
+    Each INPUT is a table of rows that were fitted, or a model of such rows. The command refuses rows that the model
+    cannot contain, and results with fewer than 8 accurate digits. -o may name MODEL, to replace it.
 
     Examples:
       pcatool subtract twice.npz houses.npz -o once.npz -v
