@@ -40,7 +40,7 @@ def run(
         str,
         typer.Argument(
             metavar="KIND",
-            help="Picture to draw. " + "; ".join(f"{name}: {PLOTS[name].summary}" for name in PLOTS) + ".",
+            help="What to draw: " + ", ".join(f"{name} ({PLOTS[name].summary})" for name in PLOTS) + ".",
             show_default=False,
         ),
         word_of(*PLOTS),
