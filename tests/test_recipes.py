@@ -221,7 +221,7 @@ def test_cron(place: Path, night: Any) -> None:
     whole = table.read_bytes()
     table.write_bytes(whole.replace(b"\n0,", b"\n,", 1))
     assert night() == (
-        "pcatool: warning: dropped 1 of 1,797 rows with missing cells\n"
+        "pcatool: warning: dropped 1 of 1,797 rows because of missing cells\n"
         "pcatool: warning: 1 of 1,797 rows has missing cells: its results are empty\n"
     )
     scores, model = (place / "scores.csv").read_bytes(), (place / "digits.npz").read_bytes()

@@ -93,7 +93,7 @@ def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
         others = [name for name in settings if name != "components"]
         if others:
             raise UsageError(
-                f"{', '.join(others)} has no effect on a model that is already fitted", "give data, or leave it out"
+                f"{fitting.no_effect(others)} on a model that is already fitted", "give data, or leave it out"
             )
         (options,) = option_records(settings, FitOptions)
         return fitting.Fitted.of_model(subject, fitting.split_off_components(options)[0])
@@ -111,7 +111,7 @@ def data_of(data: Any) -> Any:
     if isinstance(data, (str, os.PathLike)):
         return [os.fspath(data)]
     if isinstance(data, (list, tuple)) and not data:
-        raise UsageError("the list of data is empty", "give a path, several, or a table")
+        raise UsageError("the list of data is empty", "give one path, several paths, or a table")
     if isinstance(data, (list, tuple)) and all(isinstance(item, (str, os.PathLike)) for item in data):
         return [os.fspath(item) for item in data]
     return data

@@ -87,9 +87,7 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack
     import pandas as pd
 
     if isinstance(model, Model) and (others := [name for name in settings if name != "seed"]):
-        raise UsageError(
-            f"{', '.join(others)} has no effect on a model that is already fitted", "give data, or leave it out"
-        )
+        raise UsageError(f"{fitting.no_effect(others)} on a model that is already fitted", "give data, or leave it out")
     job = job_of(model, settings)
     fitted = fitting.Fitted(model, RowCounts()) if isinstance(model, Model) else fitting.model_or_fit(job)
     if fitted.shown_k is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool.errors import DataError, UsageError, show
+from pcatool.errors import DataError, UsageError, counted, grouped, show
 from pcatool.missing.project import IncompleteScorer, policy_for_rows, policy_for_scores
 from pcatool.model.model import Model, component_name
 from pcatool.options import ApplyOptions, EngineOptions, TableOptions
@@ -48,7 +48,7 @@ def rows_or_scores(model: Model, inputs: Inputs) -> str:
         )
     if inputs.columns.nameless and len(names) == model.d == model.k:
         raise UsageError(
-            f"{inputs.first.name}: {model.d} columns without names may be scores or rows",
+            f"{inputs.first.name}: {grouped(model.d)} columns without names may be scores or rows",
             "say which with --from scores or --from rows",
         )
     if has_scores or (inputs.columns.nameless and len(names) <= model.k and len(names) < model.d):
@@ -65,7 +65,8 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
     where = inputs.first.name
     if inputs.columns.nameless:
         if len(names) > model.k:
-            raise DataError(f"{where}: {len(names)} columns of scores, but the model has {model.k} components")
+            scores = f"there are {grouped(len(names))} columns of scores"
+            raise DataError(f"{where}: {scores}, but the model has {counted(model.k, 'component')}")
         return names
     numbers = sorted({int(name[2:]) for name in names if re.fullmatch(r"PC[1-9][0-9]*", name, re.ASCII)})
     if most is not None:
@@ -79,7 +80,8 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
             missing, found = show(component_name(expected)), show(component_name(number))
             raise DataError(f"{where}: column {missing} is missing, but there is {found}")
     if numbers[-1] > model.k:
-        raise DataError(f"{where}: column {show(component_name(numbers[-1]))}, but the model has {model.k} components")
+        last = show(component_name(numbers[-1]))
+        raise DataError(f"{where}: there is a column {last}, but the model has {counted(model.k, 'component')}")
     return [component_name(number) for number in numbers]
 
 

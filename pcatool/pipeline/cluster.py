@@ -303,7 +303,7 @@ def write_parts(
     if results.by_users:
         raise UsageError(
             "--triples cannot be spread over workers: any line may add to any row",
-            "--engine threads does it on one machine",
+            "use --engine threads, which works on one machine",
         )
     _try_writer(results, output)
     items = [item for item in items if item.split.position not in results.inputs.bad_files.left_out]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import DataError, MissingColumns, ModelError, UsageError, grouped, listed, show
+from pcatool.errors import DataError, MissingColumns, ModelError, UsageError, listed, show
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.align import aligned_to
@@ -142,7 +142,7 @@ def _check_labels(first: Model, model: Model, name: str, other: str) -> None:
     raise ModelError(
         f"label {show(differing[0])} is a number in {show(number)} and text in {show(text)}: as numbers, "
         "7 and 07 are one class; as text, they are two",
-        f"pcatool update {show(text)} reads the rows of the other, with the label as text",
+        f"add the rows of {show(number)} with pcatool update {show(text)}, which reads labels as text",
     )
 
 
@@ -189,7 +189,7 @@ class MergeChecks:
         """Write a note that names the models fitted with another -k than the first; none if all agree."""
         if self._other_k:
             self._reporter.note(
-                f"-k {self._first_k} is taken from {show(self._name)}; a different -k in {listed(self._other_k)}"
+                f"-k {self._first_k} is taken from {show(self._name)}; {listed(self._other_k)} had another -k"
             )
 
 
@@ -245,11 +245,7 @@ def _with_rows(
         raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge combines models")
     rows: Any = sums_of_job(job, inputs, row_counts, triangular=isinstance(statistic.sums, Triangle))
     if rows is None:
-        what = (
-            f"all {grouped(row_counts.rows)} rows of the input were dropped"
-            if row_counts.rows
-            else "the input has no rows"
-        )
+        what = "every row of the input was dropped" if row_counts.rows else "the input has no rows"
         reporter.warn(f"{what}: the model is unchanged")
         return Combined(model, model.n_samples, row_counts)
     return Combined(refitted(model, join(statistic, rows), fit_options, old, reporter), model.n_samples, row_counts)

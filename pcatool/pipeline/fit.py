@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pcatool.arrays import Array, NoRows, Runner, nothing_to_fit, recut, run_serially
 from pcatool.engines.threads import Threads
-from pcatool.errors import DataError, FileError, UsageError, grouped, show
+from pcatool.errors import DataError, FileError, UsageError, counted, grouped, show
 from pcatool.methods.align import aligned_to, check_older
 from pcatool.methods.base import Fit, FitResources, Labels
 from pcatool.model import npz
@@ -92,7 +92,7 @@ class Job(NamedTuple):
         if self.columns_of_model is not None:
             return drop
         complete = self.options.method == "pca" and self.options.weights is None
-        others = ", mean and em fit with them" if complete else ""
+        others = ", --missing mean or em uses them" if complete else ""
         return f"{drop}{others}, -x leaves a column out"
 
 
@@ -182,7 +182,7 @@ def report_rows(job: Job, inputs: Inputs, counts: RowCounts) -> None:
     """Warn about dropped rows, and report the counts of the rows that were read."""
     dropped = counts.incomplete if job.options.missing == "drop" else 0
     if dropped:
-        job.reporter.warn(f"dropped {grouped(dropped)} of {grouped(counts.rows)} rows with missing cells")
+        job.reporter.warn(f"dropped {grouped(dropped)} of {grouped(counts.rows)} rows because of missing cells")
     job.reporter.fit_counts = FitCounts(counts.rows, dropped, inputs.columns.left_out)
 
 
@@ -213,9 +213,9 @@ class Fitted(NamedTuple):
         table = self.model.variance
         known = len(table.component)
         if self.shown_k is not None and self.shown_k > known:
-            count = "1 eigenvalue" if known == 1 else f"{known} eigenvalues"
             raise DataError(
-                f"-k {self.shown_k}: the model has {count}", f"give a number from 1 to {known}, or leave out -k"
+                f"-k {self.shown_k}: the model has {counted(known, 'eigenvalue')}",
+                f"give a number from 1 to {known}, or leave out -k",
             )
         return table if self.shown_k is None else table.first(self.shown_k)
 

@@ -86,7 +86,7 @@ def fit_and_score(
         if not error.of_input:
             raise
         raise DataError(
-            error.message, "the model was fitted to its rows, too: leave out that file, or the column"
+            error.message, "the model was fitted to the rows of this file, too: leave out the file, or the column"
         ) from None
     return FittedAndScored(fitted, results)
 
@@ -129,7 +129,7 @@ def _check_ending(scores: OutputOptions) -> None:
     try:
         format_name(scores)
     except UsageError as error:
-        raise UsageError(error.message, f"name it .{', .'.join(WRITERS)}") from None
+        raise UsageError(error.message, f"end the name in one of .{', .'.join(WRITERS)}") from None
 
 
 def with_copies(data: Any, table: TableOptions) -> Any:

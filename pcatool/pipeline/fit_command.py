@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import UsageError
+from pcatool.errors import UsageError, grouped
 from pcatool.methods.sums import options_of
 from pcatool.model.model import SCIKIT_LEARN, Model
 from pcatool.options import MAX_UPDATABLE_COLUMNS, FitOptions, parse_components
@@ -32,7 +32,9 @@ def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
     apart = [f" {term}" if term.startswith("-") else term for term in together]  # not to be read as an option
     found = [word for term in apart for word in ("-c", term)]
     if sum(map(len, found)) > MOST_LETTERS or "" in names:
-        said = f"the command does not name the {len(names)} columns: it takes all that hold numbers; -c selects some"
+        said = (
+            f"the command does not name the {grouped(len(names))} columns; without -c, it takes all columns of numbers"
+        )
         return [], [said]
     known = set(names)
     spans = [term for term in terms if term not in known and "-" in term]
@@ -105,16 +107,16 @@ def fit_command(model: Model, output: str = "model.npz", components: int | str |
     try:
         given = _settings(model)
     except UsageError as error:  # the file was edited, or written by another program
-        return FitCommand(None, [f"its settings are not valid for a fit: {error.message}"])
+        return FitCommand(None, [f"the settings of the model are not valid for a fit: {error.message}"])
     if components is not None:
         given["components"] = components
     names, remarks = column_words(model.columns)
     if "absent" in meta:
         names = []
-        remarks = ["the model does not hold the names of the user, item and value columns: put yours"]
+        remarks = ["the model does not hold the names of the user, item and value columns: put your names"]
     if "aligned" in meta:
         given["align_to"] = OLDER
-        remarks.append("the model does not hold the older model that it was aligned to: put its file")
+        remarks.append("the model does not hold the older model that it was aligned to: name its file")
     if str(meta.get("reason", "")).startswith("from the sums kept of"):
         remarks.append(
             "the model was made by update, merge, subtract or refit, from the sums that models keep: "

@@ -147,7 +147,7 @@ def check_component_number(option: str, number: int, k: int, possible: int = 0) 
     `option` begins the message. If a fit could give more than k, up to `possible`, the hint says so.
     """
     if number > k:
-        there = "is 1 component" if k == 1 else f"are {k} components"
+        there = f"{'is' if k == 1 else 'are'} {counted(k, 'component')}"
         more = ", or fit with a larger -k" if k < possible else ""
         raise DataError(f"{option}: there {there}", f"give a smaller number{more}")
 
@@ -211,7 +211,7 @@ def check_image(model: Model, shape: tuple[int, int]) -> None:
     check_columns(model, ("loadings",))
     pixels = shape[0] * shape[1]
     if model.d != pixels:
-        there = "is 1 column" if model.d == 1 else f"are {model.d} columns"
+        there = f"{'is' if model.d == 1 else 'are'} {counted(model.d, 'column')}"
         raise DataError(
             f"an image of {shape[0]}x{shape[1]} has {counted(pixels, 'pixel')}, but there {there}",
             "fit only the pixels: select them with -c, or exclude the other columns with -x",
@@ -247,7 +247,7 @@ def components_picture(
         form=form,
         caption=(
             count,
-            f"{model.n_samples} images of {H}x{W} pixels",
+            f"{counted(model.n_samples, 'image')} of {H}x{W} pixels",
             *settings_text(model).split("; "),
             share_words(model),
         ),
@@ -259,7 +259,7 @@ def share_words(model: Model) -> str:
     """Return the words that say what the shares of the components are taken of."""
     if is_supervised(model):
         return "shares in per cent of the dependence on the label"
-    return f"per cent: of the {'variance' if model.centered else 'sum of squares'}"
+    return f"shares in per cent of the {'variance' if model.centered else 'sum of squares'}"
 
 
 def fit_and_write(job: Job, output: str, make: Callable[[Model], str | bytes], *, no_clobber: bool) -> Model:

@@ -278,7 +278,7 @@ def _without_earlier(
     """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
     if any(item.path == STDIN for item in found.inputs):
         raise UsageError(
-            f"standard input has no name for a file in {show(output.output)}",
+            f"standard input gives no file name for {show(output.output)}",
             "name input files, or an output file with -o",
         )
     folder = str(output.output)
@@ -306,7 +306,7 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[OutputTask]:
             raise UsageError(
                 f"the results of {show(taken[task.output])} and {show(task.input.path)} would both be written to "
                 f"{show(shown(task.output))}",
-                "give a folder or a glob above both, or run them one by one",
+                "name a folder or a glob that holds both, or run them one by one",
             )
         taken[task.output] = task.input.path
     return tasks

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 
-from pcatool.errors import FileError, PcatoolError, listed, show
+from pcatool.errors import FileError, PcatoolError, grouped, listed, show
 from pcatool.progress import Reporter
 from pcatool.readers.hive_partitions import partitions_of
 from pcatool.readers.paths import COMPRESSED, Input, tables_in
@@ -270,8 +270,8 @@ class PartsFolder:
         lost = [name for name in written if name not in there]
         if lost:
             raise FileError(
-                f"{len(lost)} of {len(written)} parts are not in {show(self.name)}, though they were written: "
-                f"{listed(lost)}",
+                f"{grouped(len(lost))} of {grouped(len(written))} parts are not in {show(self.name)}, "
+                f"though they were written: {listed(lost)}",
                 SEEN_BY_ALL,
             )
         for name in sorted(there.difference(written)):

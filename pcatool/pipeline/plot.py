@@ -74,7 +74,7 @@ def collect_rows(
             cloud.add(block)
     cloud.words = list(codes)
     if not cloud.rows:
-        missing = f": all {grouped(cloud.left_out)} have missing cells" if cloud.left_out else ""
+        missing = ", because every row has missing cells" if cloud.left_out else ""
         raise DataError(f"{inputs.first.name}: no row has scores{missing}", "there is nothing to draw")
     return cloud
 
@@ -327,7 +327,7 @@ def _plot_data(job: Job, request: PlotRequest, subject: Subject) -> PlotData:
         linear = model.basis.shape[1] > 0
         plot_data = PlotData(
             axes,
-            caption=_caption(model),
+            caption=f"{settings_text(model)}; {share_words(model)}",
             brief=short_settings_text(model),
             shares=model.variance.share[columns],
             columns=model.columns,
@@ -352,11 +352,6 @@ def _collected(job: Job, request: PlotRequest, subject: Subject, inputs: Inputs,
     return collect_rows(job, request, plot_data.axes, model if subject.holds == "rows" else None, inputs, spreads)
 
 
-def _caption(model: Model) -> str:
-    share = share_words(model).removeprefix("per cent: ")
-    return f"{settings_text(model)}; per cent {share}"
-
-
 def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter) -> None:
     """Note what the picture leaves out: rows without scores, colours without effect, classes without a colour."""
     if cloud.left_out:
@@ -368,10 +363,10 @@ def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter
     if cloud.by_class:
         values = sum(1 for code in cloud.counts if code >= 0)
         if values > CLASSES:
-            among = f" of {cloud.max_layers}" if cloud.is_dense and values > cloud.max_layers else ""
+            among = f" of the first {cloud.max_layers}" if cloud.is_dense and values > cloud.max_layers else ""
             which = f"the {CLASSES - 1} most frequent{among} have colours of their own"
             if max(cloud.counts.values()) == 1:
-                which = "none of them occurs twice: name a column of classes, or of numbers"
+                which = "no value occurs twice: name a column of classes, or of numbers"
             reporter.note(f"--color {request.color}: {grouped(values)} values; {which}")
 
 

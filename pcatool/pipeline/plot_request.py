@@ -245,7 +245,7 @@ def _without_model(job: Job, request: PlotRequest) -> Subject:
     if inputs.model is not None:
         raise UsageError(
             f"{inputs.model.name} holds a model, but there are no rows to draw",
-            f"name them after it, as in pcatool plot {request.kind} - rows.csv",
+            f"name the rows after the model, as in pcatool plot {request.kind} - rows.csv",
         )
     if _are_scores(inputs, request):
         refuse_settings(

@@ -247,7 +247,7 @@ def _arrows(model: Model, places: Sequence[int]) -> dict[str, Any] | None:
     return {
         "components": [place + 1 for place in places],
         "spreads": rounded(spreads, 6),
-        "said": "loadings times the standard deviation" if white else "loadings",
+        "said": "loadings x standard deviation of the component" if white else "loadings",
     }
 
 
@@ -358,7 +358,7 @@ def report(model: Model, name: str | None, rows: ReportRows, options: PageOption
     facts = inspect(model)
     facts["name"] = file
     if model.k < kept.k:
-        facts["choice"] = f"the first of {kept.k} that the model keeps"
+        facts["choice"] = f"the first {model.k} of the {kept.k} components in the model"
     facts["page"] = {
         "scree": {**scree(model), "kept": model.k},
         "loadings": loadings(model, options.first),

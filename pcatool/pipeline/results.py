@@ -261,10 +261,10 @@ def warn_of_empty_results(
     """Warn if the output has no rows, or only empty ones, or some empty ones that the user did not ask for."""
     files = [item.name for item in inputs]
     if not counts.rows and files:
-        have = f"{files[0]} has no rows" if len(files) == 1 else f"none of the {len(files)} inputs has rows"
+        have = f"{files[0]} has no rows" if len(files) == 1 else f"none of the {grouped(len(files))} inputs has rows"
         reporter.warn(f"{have}: the output has none either")
     elif counts.rows and counts.left_empty == counts.rows:
-        reporter.warn(f"the output is empty: all {counted(counts.rows, 'row')} have missing cells")
+        reporter.warn("the output is empty: every row has missing cells")
     elif counts.left_empty and options.missing is None and files:
         have = (
             "has missing cells: its results are" if counts.left_empty == 1 else "have missing cells: their results are"

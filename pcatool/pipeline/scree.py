@@ -30,10 +30,11 @@ def smallest_k(fitted: Fitted, share: float) -> int:
     found = table.smallest_k(share)
     if found is None:
         known = len(table.component)
-        of_model = f"the {known} known eigenvalues keep"
-        there = of_model if fitted.shown_k is None else f"the first {counted(known, 'component')} of -k keep"
+        of_model = f"the {counted(known, 'known eigenvalue')}"
+        there = of_model if fitted.shown_k is None else f"the {counted(known, 'component')} that -k asks for"
+        keep = "keeps" if known == 1 else "keep"
         larger = "fit with a larger -k" if fitted.shown_k is None else "give a larger -k"
-        raise RefusedError(f"{there} {table.cumulative[-1]:.6g} of the variance, not {share:g}", larger)
+        raise RefusedError(f"{there} {keep} {table.cumulative[-1]:.6g} of the variance, not {share:g}", larger)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import grouped, listed, percent, show
+from pcatool.errors import counted, grouped, listed, percent, show
 from pcatool.model.model import component_name
 from pcatool.render.text import Line, labelled, render_table
 
@@ -17,6 +17,9 @@ __all__ = ["comparison_table", "comparison_text"]
 # Columns and components shown without -v.
 COLUMNS_SHOWN = 5
 COMPONENTS_SHOWN = 10
+
+# Keys of `not_compared` -> words; other keys are words themselves.
+NOT_COMPARED = {"matched": "matched components", "column_shifts": "column shifts"}
 
 # Largest change that counts as rounding of two fits: of a relative change, or of a cosine from 1.
 ROUNDING = 1e-7
@@ -72,8 +75,8 @@ def _lines(facts: Mapping[str, Any]) -> list[Line]:
         lines.append(("subspaces", _angles(facts)))
     reasons: dict[str, list[str]] = {}
     for what, reason in facts["not_compared"].items():
-        reasons.setdefault(reason, []).append(what.replace("_", " "))
-    return [*lines, *(("not compared", f"{', '.join(what)}: {reason}") for reason, what in reasons.items())]
+        reasons.setdefault(reason, []).append(NOT_COMPARED.get(what, what))
+    return [*lines, *(("not compared", f"{' and '.join(what)}, because {reason}") for reason, what in reasons.items())]
 
 
 def _kept(facts: Mapping[str, Any]) -> str:
@@ -105,13 +108,13 @@ def _angles(facts: Mapping[str, Any]) -> str:
     angles = facts["angles"]
     if not angles:
         return "no component has a part on the common columns"
-    units = "units of the fit, standardised" if facts["standardized"] else "units of the fit, not standardised"
+    units = "columns standardised" if facts["standardized"] else "columns not standardised"
     columns = facts["columns"]
-    where = ", on the columns of both" if columns["only_a"] or columns["only_b"] else ""
+    where = "; only columns in both models" if columns["only_a"] or columns["only_b"] else ""
     k = facts["components"]
-    scope = "" if k["a"] == k["b"] else f" of the smaller in the larger, {min(k['a'], k['b'])} components each"
+    scope = "" if k["a"] == k["b"] else f" between {counted(k['a'], 'component')} of A and {grouped(k['b'])} of B"
     smallest = "" if len(angles) == 1 else f", the smallest {angles[0]:.3g}"
-    return f"largest angle {angles[-1]:.3g} degrees{scope}{smallest} (in the {units}{where})"
+    return f"largest angle {angles[-1]:.3g} degrees{scope}{smallest} ({units}{where})"
 
 
 def _components(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

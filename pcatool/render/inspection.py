@@ -158,7 +158,7 @@ def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
         if row["vouched"] or (by_em and row["digits"]):
             by_digits.setdefault(row["digits"], []).append(row["component"])
     if by_digits:
-        verb = "agree with those at the maximum" if by_em else "are accurate"
+        verb = "agree with those at the maximum of the likelihood" if by_em else "are accurate"
         spans = "; ".join(
             f"{_spans(components)} to {counted(n, 'digit')}" for n, components in sorted(by_digits.items())[::-1]
         )

@@ -49,7 +49,7 @@ def triples_text(table: Mapping[str, Any]) -> str:
         for what in ("user", "item")
         for least, median, most in [table[f"cells_per_{what}"]]
     )
-    return f"{counted(table['cells'], 'cell')} of {users} and {items}, {percent(share)} of all ({spread})"
+    return f"{counted(table['cells'], 'cell')} of {users} and {items}, {percent(share)} of the table ({spread})"
 
 
 def missing_facts(row_counts: RowCounts) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def plan_lines(facts: Mapping[str, Any]) -> list[str]:
 
 def _peak(facts: Mapping[str, Any]) -> str:
     size = need_text(facts["peak_bytes"])  # rounded up: a fit with this limit is admitted
-    return f"more than {size}, grows with the rows" if facts.get("peak_grows") else f"about {size}"
+    return f"more than {size}, and grows with the rows" if facts.get("peak_grows") else f"about {size}"
 
 
 def fit_facts(model: Model, row_counts: RowCounts, output: str) -> dict[str, Any]:
@@ -163,9 +163,9 @@ def fit_and_scores_facts(
 
 
 def fit_and_scores_lines(facts: Mapping[str, Any]) -> list[str]:
-    empty = f", {grouped(facts['rows_left_empty'])} left empty for missing cells" if facts["rows_left_empty"] else ""
+    empty = f", {grouped(facts['rows_left_empty'])} of them empty (missing cells)" if facts["rows_left_empty"] else ""
     where = "standard output" if facts["scores"] == "-" else facts["scores"]
-    return [*fit_lines(facts), f"scores of {counted(facts['rows_scored'], 'row')}{empty} written to {where}"]
+    return [*fit_lines(facts), f"scores of {counted(facts['rows_scored'], 'row')} written to {where}{empty}"]
 
 
 def combined_facts(

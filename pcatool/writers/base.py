@@ -143,8 +143,8 @@ def format_name(options: OutputOptions) -> str:
     by_name = WRITERS.by_suffix(name)
     if options.output_format is None and by_name is None and name.lower().endswith(UNWRITABLE_SUFFIXES):
         raise UsageError(
-            f"cannot write {show(Path(name).suffix)} files, as in {show(name)}",
-            f"name it .{', .'.join(WRITERS)}, or choose a format with --output-format",
+            f"cannot write {show(name)}: no writer for {show(Path(name).suffix)}",
+            f"end the name in .{', .'.join(WRITERS)}, or choose a format with --output-format",
         )
     return options.output_format or by_name or "csv"
 

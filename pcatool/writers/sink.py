@@ -365,7 +365,8 @@ def check_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
     for name in inputs:
         if is_remote(name) and canonical_name(name) == canonical_name(output):
             raise UsageError(
-                f"the output {show(label)} is the same object as the input {show(shown(name))}", "write to another one"
+                f"the output {show(label)} is the same object as the input {show(shown(name))}",
+                "write to another object",
             )
     if not uri.key or uri.key.endswith("/"):
         raise unwritable(label, "it names a folder", "give the name of an object")

@@ -193,7 +193,10 @@ def test_a_fit_that_scores_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert "4 rows read, 3 used, 1 dropped; 2 columns used; centred, not standardised, divisor n (ddof 0)" in lines
     assert "1 cell missing (12.50%) in 1 row: 1 empty" in lines
     assert "missing by column: 'a' 25.00%" in lines
-    assert lines[-2:] == ["model written to f.npz", "scores of 4 rows, 1 left empty for missing cells written to s.csv"]
+    assert lines[-2:] == [
+        "model written to f.npz",
+        "scores of 4 rows written to s.csv, 1 of them empty (missing cells)",
+    ]
     assert [len(line) > 2 for line in Path("s.csv").read_text().splitlines()[1:]] == [True, False, True, True]
 
 

@@ -144,7 +144,7 @@ def test_workers_that_are_others_and_a_scheduler_that_dies(tmp_path: Path, monke
         shim.mkdir()
         (shim / "sitecustomize.py").write_text("import pcatool; pcatool.__version__ = '0.0.9'\n")
         processes.add_worker(PYTHONPATH=str(shim))
-        with pytest.raises(FileError, match=r"the worker 'tcp://.*' has pcatool 0\.0\.9, this is pcatool "):
+        with pytest.raises(FileError, match=r"the worker 'tcp://.*' has pcatool 0\.0\.9, but this process has "):
             Dask(processes.address).__enter__()
         processes.workers[0].kill()
         (shim / "sitecustomize.py").write_text("import sys; sys.modules['pcatool'] = None\n")

@@ -21,6 +21,7 @@ from pcatool.methods.base import why_not_updatable
 from pcatool.methods.sums import fit_from_statistic, options_of
 from pcatool.model.model import Model
 from pcatool.model.npz import dumps, loads
+from pcatool.pipeline.combine import merge
 from pcatool.progress import Reporter
 
 pytestmark = pytest.mark.filterwarnings("ignore::pcatool.PcatoolWarning")
@@ -305,6 +306,13 @@ def test_models_of_different_things_are_not_merged() -> None:
         pcatool.merge(fewer, fitted(frame, {}))
 
 
+def test_a_merge_says_whose_k_it_takes() -> None:
+    one, two = fitted(table(0.0), {"components": 1}), fitted(table(3.0), {"components": 2})
+    reporter = Reporter()
+    merge([("one.npz", one), ("two.npz", two)], None, reporter)
+    assert reporter.notes == ["-k 1 is taken from 'one.npz'; 'two.npz' had another -k"]
+
+
 def test_slips_are_mentioned() -> None:
     model = fitted(table(0.0), {})
     with pytest.warns(pcatool.PcatoolWarning, match="'the model' and 'the model' hold the same rows, which now"):
@@ -312,7 +320,7 @@ def test_slips_are_mentioned() -> None:
     with pytest.warns(pcatool.PcatoolWarning, match="the input has no rows: the model is unchanged"):
         assert dumps(pcatool.update(model, table(0.0)[:0].drop(columns=["w", "y", "species"]))) == dumps(model)
     holes = table(0.0)[:3].drop(columns=["w", "y", "species"]).assign(a=np.nan)
-    with pytest.warns(pcatool.PcatoolWarning, match="all 3 rows of the input were dropped: the model is unchanged"):
+    with pytest.warns(pcatool.PcatoolWarning, match="every row of the input was dropped: the model is unchanged"):
         assert dumps(pcatool.update(model, holes, missing="drop")) == dumps(model)
     with pytest.raises(UsageError, match=r"there are no models to merge; give one or more"):
         pcatool.merge()
@@ -411,7 +419,8 @@ def test_models_of_which_one_takes_a_label_for_a_number_are_not_merged() -> None
         with pytest.raises(ModelError) as error:
             pcatool.merge(*models)
         assert error.value.message.startswith("label 'y' is a number in 'the model' and text in 'the model': as")
-        assert error.value.remedy == "pcatool update 'the model' reads the rows of the other, with the label as text"
+        remedy = "add the rows of 'the model' with pcatool update 'the model', which reads labels as text"
+        assert error.value.remedy == remedy
     old = pcatool.fit(labelled([1, 2, 1], 1), **CLASSES)
     old = dataclasses.replace(old, meta={key: value for key, value in old.meta.items() if key != "label_numbers"})
     assert pcatool.merge(text, old).n_samples == 6  # a model that does not say

@@ -108,7 +108,8 @@ def test_columns_are_matched_by_name() -> None:
     facts = pcatool.diff(made(values), made(values, columns="abcxy"))
     assert facts["columns"] == {"shared": 3, "only_a": ["d", "e"], "only_b": ["x", "y"], "in_order": True}
     assert [row["column"] for row in facts["column_shifts"]] == ["a", "b", "c"]
-    assert "on the columns of both" in comparison_text(facts, everything=False, width=None)
+    text = comparison_text(facts, everything=False, width=None)
+    assert "(columns not standardised; only columns in both models)" in text
 
 
 def test_angles_of_fits_are_those_of_their_bases(tmp_path: Path) -> None:
@@ -142,6 +143,8 @@ def test_what_cannot_be_compared_is_refused_or_left_out() -> None:
     facts = pcatool.diff(plain, scaled)
     assert facts["angles"] is facts["matched"] is None
     assert "standardised and the other is not" in facts["not_compared"]["angles"]
+    text = comparison_text(facts, everything=False, width=None)
+    assert "not compared: angles and matched components, because one model is standardised and the other is" in text
     assert facts["column_shifts"][0] | {"column": ""} == pcatool.diff(plain, plain)["column_shifts"][0] | {"column": ""}
     facts = pcatool.diff(kernel, pcatool.fit(X[1:], method="kernel", components=2))
     assert "lie in different spaces" in facts["not_compared"]["matched"]

@@ -104,9 +104,7 @@ def test_a_vector_is_named_whole() -> None:
 def test_very_many_names_are_left_out() -> None:
     made = fit_command(fit([f"{'x' * 40}{i}" for i in range(0, 600, 5)]))
     assert as_shell_line(made.command or []) == "pcatool fit data.csv -k 1 -o model.npz"
-    assert made.remarks == [
-        "the command does not name the 120 columns: it takes all that hold numbers; -c selects some"
-    ]
+    assert made.remarks == ["the command does not name the 120 columns; without -c, it takes all columns of numbers"]
 
 
 def test_other_numbers_of_components(folder: Path) -> None:
@@ -119,12 +117,12 @@ def test_what_a_model_cannot_tell_is_said(folder: Path) -> None:
     old = pcatool.fit(houses, components=1)
     aligned = fit_command(pcatool.fit(houses, components=1, align_to=old))
     assert "--align-to older.npz" in as_shell_line(aligned.command or [])
-    assert aligned.remarks == ["the model does not hold the older model that it was aligned to: put its file"]
+    assert aligned.remarks == ["the model does not hold the older model that it was aligned to: name its file"]
     merged = fit_command(pcatool.update(old, houses))
     assert as_shell_line(merged.command or []) == "pcatool fit data.csv -c price,area -k 1 -o model.npz"
     assert "update, merge, subtract or refit" in merged.remarks[0]
     triples = fit_command(pcatool.load_model(DATA_FOLDER / "triples.npz"))
-    assert triples.remarks == ["the model does not hold the names of the user, item and value columns: put yours"]
+    assert triples.remarks == ["the model does not hold the names of the user, item and value columns: put your names"]
 
 
 def test_scikit_learn_has_no_command() -> None:

@@ -114,7 +114,9 @@ def test_a_threshold_and_facts(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, _, said = answer("explain-variance m.npz -k 1 --threshold 0.99", folder, capsys, monkeypatch)
-    assert (code, said[:33]) == ("6", "the first 1 component of -k keep ")
+    assert (code, said[:39]) == ("6", "the 1 component that -k asks for keeps ")
+    said = answer("explain-variance m.npz -k 2 --threshold 0.9999999", folder, capsys, monkeypatch)[2]
+    assert said.startswith("the 2 components that -k asks for keep ")
     assert answer("explain-variance m.npz -k 6 --threshold 0.5", folder, capsys, monkeypatch)[0] == "0"
     facts = json.loads(answer("explain-variance m.npz -k 2 --json", folder, capsys, monkeypatch)[1])
     assert (facts["components"], len(facts["variance"])) == (2, 2)

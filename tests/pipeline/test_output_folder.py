@@ -212,10 +212,10 @@ def test_only_earlier_results(here: Path) -> None:
         ),
         (["data"], "data/", UsageError, "is the same file as the input"),
         (["data"], "link/", UsageError, "is the same file as the input"),
-        (["-"], "out/", UsageError, "standard input has no name for a file in 'out/'"),
+        (["-"], "out/", UsageError, "standard input gives no file name for 'out/'"),
         (["data", "none.csv"], "out/", FileError, "cannot read 'none.csv'"),
         (["data/d.tsv"], "m.npz/", FileError, "cannot make the folder 'm.npz'"),
-        (["odd.json"], "out/", UsageError, "cannot write '.json' files"),
+        (["odd.json"], "out/", UsageError, "cannot write 'out/odd.json': no writer for '.json'"),
     ],
 )
 def test_refused(here: Path, data: list[str], output: str, error: type[PcatoolError], message: str) -> None:

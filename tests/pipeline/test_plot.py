@@ -26,7 +26,7 @@ from pcatool.registry import PLOTS
 from pcatool.render.plots import points as clouds
 from pcatool.render.plots.points import ALL, RowCollector
 
-pytestmark = pytest.mark.filterwarnings("ignore:dropped .* rows with missing cells")
+pytestmark = pytest.mark.filterwarnings("ignore:dropped .* rows because of missing cells")
 
 ROOT = Path(__file__).resolve().parents[2]
 ORDERS = str(ROOT / "sample_data" / "orders.csv")
@@ -285,7 +285,7 @@ def test_texts_that_are_no_classes_are_refused(monkeypatch: pytest.MonkeyPatch) 
         (None, (1, 2), "1 of 400 rows has missing cells and no scores, and is not drawn"),
         ("a", (1,), "--color has no effect: numbers do not colour the bars of one component"),
         ("often", (1, 2), "--color often: 20 values; the 9 most frequent have colours of their own"),
-        ("once", (1, 2), "--color once: 400 values; none of them occurs twice: name a column of classes, or of"),
+        ("once", (1, 2), "--color once: 400 values; no value occurs twice: name a column of classes, or of"),
     ],
 )
 def test_what_a_picture_leaves_out_is_told(
@@ -337,7 +337,7 @@ def test_without_a_row_there_is_nothing_to_draw(orders: Model, frame: pd.DataFra
         pcatool.plot("scores", orders, empty, output=tmp_path / "a.png")
     model = pcatool.fit(frame, columns="a-c", missing="drop", components=2)
     with pytest.raises(
-        pcatool.DataError, match="no row has scores: all 2 have missing cells; there is nothing to draw"
+        pcatool.DataError, match="no row has scores, because every row has missing cells; there is nothing to draw"
     ):
         pcatool.plot("scores", model, frame.loc[[3, 7]], output=tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []

@@ -67,11 +67,11 @@ REFUSED = {
     ),
     "s3://BUCKET/t.csv": (
         2,
-        "the output 's3://BUCKET/t.csv' is the same object as the input 's3://BUCKET/t.csv'; write to another one",
+        "the output 's3://BUCKET/t.csv' is the same object as the input 's3://BUCKET/t.csv'; write to another object",
     ),
     "s3://BUCKET/t.csv?endpoint_override=ENDPOINT": (
         2,
-        "the output 's3://BUCKET/t.csv' is the same object as the input 's3://BUCKET/t.csv'; write to another one",
+        "the output 's3://BUCKET/t.csv' is the same object as the input 's3://BUCKET/t.csv'; write to another object",
     ),
     "s3://BUCKET/c/../t.csv": (
         2, "'s3://BUCKET/c/../t.csv': a name in a store cannot have . or .. as a folder; write it without them"

@@ -213,7 +213,7 @@ def check_workers(link: SchedulerClient) -> int:
         for name, mine, its, count in zip(NAMES, here, there, EQUAL_NUMBERS, strict=True):
             if mine.split(".")[:count] != its.split(".")[:count]:
                 raise FileError(
-                    f"the worker {show(worker)} has {name} {its}, this is {name} {mine}",
+                    f"the worker {show(worker)} has {name} {its}, but this process has {mine}",
                     "install the same versions here and where the workers run",
                 )
     link.ask(lambda: link.client.run(eval, f"len({IMPORTS})", on_error="return"), of_workers=True)
@@ -335,7 +335,9 @@ CONNECT = 8  # seconds to wait for a connection of the client
 WORKERS = 8  # seconds to wait for the first worker of a given scheduler
 START = 60  # seconds to wait for the first worker process on this machine
 CLOSE = 2  # seconds for the client to disconnect
-CONNECT_REMEDY = "check the address and the configuration of Dask, and that its version is the same here and there"
+CONNECT_REMEDY = (
+    "check the address and the configuration of Dask, and that its version is the same here and at the scheduler"
+)
 
 
 class Dask:

@@ -42,7 +42,8 @@ class WorkTask(NamedTuple):
     def __call__(self, item: bytes) -> Any:
         if self.version != version():  # a worker that joined after the check of versions
             raise FileError(
-                f"a worker has pcatool {version()}, this is {self.version}", "install the same version on all of them"
+                f"a worker has pcatool {version()}, but this process has {self.version}",
+                "install the same version on all machines",
             )
         with _one_blas_thread():
             return self.accumulator.of_block(loads(item))

@@ -65,8 +65,8 @@ MEMORY = "give it more memory with spark.driver.memory or spark.executor.memory,
 KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
     (
         r"(?:different version:|worker_version=)\D*(\d+\.\d+)\D+?(\d+\.\d+)",
-        "the executors have Python {0}, this is Python {1}",
-        "set PYSPARK_PYTHON to a Python of the same version there",
+        "the executors have Python {0}, but this process has Python {1}",
+        "set PYSPARK_PYTHON to a Python of the same version on the executors",
         FileError,
     ),
     (
@@ -78,7 +78,7 @@ KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
     (
         r"Cannot run program \"([^\"]+)\"",
         "the executors cannot run {0}",
-        "set PYSPARK_PYTHON to a Python that has pcatool there",
+        "set PYSPARK_PYTHON to a Python on the executors that has pcatool",
         FileError,
     ),
     (

@@ -58,7 +58,8 @@ class ExecutorWatch:
         """Return the error for a session without executors for `seconds`."""
         if self._had_executors:
             return LostError(
-                f"{self._session.name} has no executors left", "check that it is still running, and why they ended"
+                f"{self._session.name} has no executors left",
+                "check that it is still running, and find out why the executors ended",
             )
         return LostError(
             f"{self._session.name} has started no executor in {seconds:.0f} s",
@@ -255,6 +256,6 @@ def error_of_task(value: Any, version: str) -> Exception:
             f"install pcatool {version} there, or set PYSPARK_PYTHON to the Python that has it",
         )
     return FileError(
-        f"the executor on {show(host)} has pcatool {other}, this is {version}",
-        "install the same version on all of them",
+        f"the executor on {show(host)} has pcatool {other}, but this process has {version}",
+        "install the same version on all machines",
     )

@@ -201,7 +201,7 @@ def subtitle(plot_data: PlotData, scale: Scale, zoom: float, drawn: int, unnamed
     parts = [rows_subtitle(plot_data, plot_data.cloud, scale)]
     if plot_data.scaling == "columns":
         parts.append("scores divided by their standard deviation")
-    lengths = "loadings" if plot_data.scaling == "rows" else "loadings times the standard deviation"
+    lengths = "loadings" if plot_data.scaling == "rows" else "loadings x standard deviation of the component"
     parts.append(f"arrows: {lengths} x {zoom:g}")
     if len(plot_data.columns) > drawn:
         parts.append(

@@ -209,7 +209,7 @@ def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: RowCollector, unit:
     name = f"{shortened(cloud.hue.name)}{unit}"
     lines = [f"mean of {name} in a cell" if cloud.is_dense else name]
     if any(clipped):
-        lines.append(f"ends: {CLIPPED_PERCENT:g}% and {100 - CLIPPED_PERCENT:g}% of rows")
+        lines.append(f"ends: {CLIPPED_PERCENT:g}% and {100 - CLIPPED_PERCENT:g}% quantiles")
     if missing := cloud.rows - rows_with_value(cloud):
         lines.append(f"(grey: {grouped(missing)} missing)")
     height = axes.figure.bbox.height / axes.figure.dpi - ABOVE_LEGEND  # the label must fit into this height

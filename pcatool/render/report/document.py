@@ -217,7 +217,7 @@ def commands_section(facts: Mapping[str, Any]) -> list[Html]:
     commands = facts["commands"]
     content = [element("h3", "Command that made this model")]
     if commands["fit"] is None:
-        content.append(element("p", f"No command of pcatool made it: {'; '.join(commands['remarks'])}."))
+        content.append(element("p", f"No pcatool command made this model: {'; '.join(commands['remarks'])}."))
     else:
         content.append(_command(commands["fit"], "make this model"))
         content.append(
@@ -306,8 +306,10 @@ def _incomplete(data: Mapping[str, Any]) -> str:
     if total == 1:
         return f" It has missing cells{', and no scores' if empty else ''}."
     has = "has" if incomplete == 1 else "have"
-    without = ", and no scores" if empty == incomplete else f"; {grouped(empty)} of them no scores" if empty else ""
-    return f" Of all {grouped(total)} rows {grouped(incomplete)} {has} missing cells{without}."
+    without = (
+        ", and no scores" if empty == incomplete else f"; {grouped(empty)} of them have no scores" if empty else ""
+    )
+    return f" {grouped(incomplete)} of all {grouped(total)} rows {has} missing cells{without}."
 
 
 def _scores_table(data: Mapping[str, Any]) -> Html:

@@ -81,7 +81,7 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
         sentences.append(f"The rank is {grouped(rank)}, below the largest possible rank {grouped(largest)}: {reasons}.")
     if facts["eigenvalues_known"] < facts["eigenvalues_possible"]:
         known, possible = (grouped(facts[f"eigenvalues_{which}"]) for which in ("known", "possible"))
-        sentences.append(f"Only {known} of {possible} eigenvalues are known; of the others, only the sum is known.")
+        sentences.append(f"Only {known} of {possible} eigenvalues and the sum of the others are known.")
     if not facts["centered"]:
         sentences.append("The columns were not centred: shares are of the sum of squares about 0, not of the variance.")
     if facts["method"] == "supervised":
@@ -112,7 +112,7 @@ def _rank_reasons(facts: Mapping[str, Any], rank: int, largest: int) -> str:
     reasons = (
         [f"{counted(constant, 'column')} {'is' if constant == 1 else 'are'} constant"] if varying < largest else []
     )
-    reasons += ["some columns are sums of others"] if rank < min(varying, largest) else []
+    reasons += ["some columns are linear combinations of others"] if rank < min(varying, largest) else []
     return ", and ".join(reasons)
 
 

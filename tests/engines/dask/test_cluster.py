@@ -106,7 +106,10 @@ def test_a_package_that_a_worker_has_not(engine: Dask) -> None:
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        ("'0.0.9'", r"the worker 'tcp://.*' has pcatool 0\.0\.9, this is pcatool .*; install the same versions here"),
+        (
+            "'0.0.9'",
+            r"the worker 'tcp://.*' has pcatool 0\.0\.9, but this process has .*; install the same versions here",
+        ),
         ("__import__('no_pcatool')", r"the worker 'tcp://.*' has no no_pcatool; install pcatool .* where the workers"),
         ("str(1 / 0)", r"the worker 'tcp://.*' does not report its versions: ZeroDivisionError: division by zero"),
     ],

@@ -59,6 +59,6 @@ def test_a_worker_with_another_version_refuses() -> None:
     with pytest.raises(FileError) as caught:
         work(pickle.dumps(1))
     assert str(caught.value) == (
-        f"a worker has pcatool {version()}, this is 0.0.9; install the same version on all of them"
+        f"a worker has pcatool {version()}, but this process has 0.0.9; install the same version on all machines"
     )
     assert MergeTask(Sums(jobs.word, jobs.pair))("1", "2", "3") == "((1 2) 3)"

@@ -35,7 +35,7 @@ def test_a_call_that_takes_too_long_is_left() -> None:
         (
             "[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver: 3.11, PySpark",
             FileError,
-            "the executors have Python '3.12', this is Python '3.11'; set PYSPARK_PYTHON",
+            "the executors have Python '3.12', but this process has Python '3.11'; set PYSPARK_PYTHON",
         ),
         ("ModuleNotFoundError: No module named 'pyarrow'", FileError, "the executors have no package 'pyarrow'; "),
         ('java.io.IOException: Cannot run program "py9": error=2', FileError, "the executors cannot run 'py9'; "),

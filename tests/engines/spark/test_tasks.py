@@ -91,7 +91,10 @@ def test_a_merge_passes_on_the_first_error(function: Callable[[int], Any]) -> No
 @pytest.mark.parametrize(
     ("package", "sentence"),
     [
-        (("pcatool", "0.0.1"), f"has pcatool {pcatool.__version__}, this is 0.0.1; install the same version on all"),
+        (
+            ("pcatool", "0.0.1"),
+            f"has pcatool {pcatool.__version__}, but this process has 0.0.1; install the same version on all",
+        ),
         (("no_pcatool", "0.1.0"), "has no pcatool; install pcatool 0.1.0 there, or set PYSPARK_PYTHON to the Python"),
     ],
 )
@@ -110,7 +113,10 @@ def test_an_executor_with_another_pcatool_loads_nothing(package: tuple[str, str]
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        (("node1", "0.0.1"), "the executor on 'node1' has pcatool 0.0.1, this is 0.1.0; install the same version"),
+        (
+            ("node1", "0.0.1"),
+            "the executor on 'node1' has pcatool 0.0.1, but this process has 0.1.0; install the same version",
+        ),
         (("node1", ""), "the executor on 'node1' has no pcatool; install pcatool 0.1.0 there, or set PYSPARK_PYTHON"),
     ],
 )

@@ -378,8 +378,8 @@ def test_many_rows_are_coloured_by_the_mean_of_a_cell_and_that_is_said(few_marks
             figure = PLOTS.load("scores")().draw(plot_data, PictureOptions())
             figure.draw_without_rendering()
             histogram[rows] = figure.axes[1]
-    assert histogram[90].get_ylabel() == "color\nends: 1% and 99% of rows"
-    assert histogram[3000].get_ylabel() == "mean of color in a cell\nends: 1% and 99% of rows"
+    assert histogram[90].get_ylabel() == "color\nends: 1% and 99% quantiles"
+    assert histogram[3000].get_ylabel() == "mean of color in a cell\nends: 1% and 99% quantiles"
     for bar in histogram.values():
         assert bar._colorbar.extend == "both", "its ends say that values lie beyond"
         assert bar._colorbar.vmax < numbers.max()

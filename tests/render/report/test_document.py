@@ -252,7 +252,7 @@ def test_a_model_of_scikit_learn() -> None:
     meta = {name: value for name, value in fitted.meta.items() if name != "certificate"}
     found = read(replace(fitted, meta={**meta, "solver": SCIKIT_LEARN}, variances=None, statistic=None), X)
     assert "The accuracy of the eigenvalues is unknown." in found.words
-    assert "No command of pcatool made it: the model was fitted by scikit-learn." in found.words
+    assert "No pcatool command made this model: the model was fitted by scikit-learn." in found.words
     assert found.facts["loadings"]["lacks"].startswith("correlations need the variances of the columns")
     assert found.facts["scree"]["again"] is None
 
@@ -268,7 +268,10 @@ def test_what_to_be_careful_with() -> None:
     assert "The columns were not centred: shares are of the sum of squares about 0" in past
     Y = np.random.default_rng(6).normal(size=(9, 2))
     twice = np.column_stack([Y, Y.sum(axis=1), np.ones(9)])
-    assert "1 column is constant, and some columns are sums of others" in read(pcatool.fit(twice, components=1)).words
+    assert (
+        "1 column is constant, and some columns are linear combinations of others"
+        in read(pcatool.fit(twice, components=1)).words
+    )
 
 
 def test_the_sentence_and_the_verdict(digits: Model) -> None:
@@ -283,7 +286,7 @@ def test_rows_with_missing_cells_are_counted() -> None:
         model = pcatool.fit(ORDERS, columns="items-days_to_deliver", missing="drop", standardize=True)
     found = read(model, ORDERS, color="net_price", keep="customer", with_error=True)
     scores = found.facts["scores"]
-    assert "All 200 rows. Of all 200 rows 16 have missing cells, and no scores." in found.words
+    assert "All 200 rows. 16 of all 200 rows have missing cells, and no scores." in found.words
     assert sum(one is None for one in scores["scores"][0]) == 16
     assert len([one for one in scores["color"]["numbers"] if one is not None]) > 150
     assert [name for name, _ in scores["kept"]] == ["customer", "net_price"]
@@ -298,8 +301,8 @@ def test_rows_with_missing_cells_are_counted_in_all_rows_not_in_the_sample() -> 
     count = int(np.isnan(X).any(axis=1).sum())
     model = pcatool.fit(frame.dropna(), components=2)
     words = read(model, frame, missing="keep").words
-    assert f"5,000 of 12,000 rows, evenly spaced. Of all 12,000 rows {count:,} have missing cells, and" in words
-    assert f"Of all 12,000 rows {count:,} have missing cells. " in read(model, frame, missing="project").words
+    assert f"5,000 of 12,000 rows, evenly spaced. {count:,} of all 12,000 rows have missing cells, and" in words
+    assert f"{count:,} of all 12,000 rows have missing cells. " in read(model, frame, missing="project").words
 
 
 def test_classes_have_the_colours_of_plots(tmp_path: Path) -> None:
@@ -344,7 +347,7 @@ def test_only_the_first_components() -> None:
     assert found.facts["scores"]["axes"] == [1, 3]
     fewer = read(model, components=4)
     assert "4 of 64 kept" in fewer.words
-    assert "the first of 20 that the model keeps" in fewer.words
+    assert "the first 4 of the 20 components in the model" in fewer.words
     assert "pcatool transform model.npz data.csv -k 4 -o scores.csv" in " ".join(fewer.texts["span"])
 
 
