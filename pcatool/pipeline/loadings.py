@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, ModelError, UsageError, counted
+from pcatool.errors import DataError, ModelError, UsageError, counted, grouped
 from pcatool.model.description import settings_text
 from pcatool.model.model import Model, component_name
 from pcatool.options import FitOptions, PictureOptions
@@ -194,7 +194,7 @@ def table_caption(model: Model, names: Sequence[str], first: int | None) -> str:
     """Return the caption of a table: its values, the settings of the fit, and the number of components."""
     said = "; ".join(CAPTIONS[name] for name in names)
     k = components_shown(model, first)
-    count = f"k = {k}" if k == model.k else f"the first {k} of {model.k} components"
+    count = f"k = {k}" if k == model.k else f"the first {grouped(k)} of {grouped(model.k)} components"
     return f"{said}; {settings_text(model)}; {count}"
 
 
@@ -238,7 +238,7 @@ def components_picture(
     H, W = shape
     k = images_shown(model, first)
     doing("drawing")
-    count = counted(k, "component") if k == model.k else f"the first {k} of {model.k} components"
+    count = counted(k, "component") if k == model.k else f"the first {grouped(k)} of {grouped(model.k)} components"
     return component_picture(
         mean_to_draw(model),
         model.basis[:, :k],

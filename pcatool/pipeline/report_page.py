@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, PcatoolError, UsageError, printable, show
+from pcatool.errors import DataError, PcatoolError, UsageError, grouped, printable, show
 from pcatool.methods.base import why_not_updatable
 from pcatool.model.model import SCIKIT_LEARN, Model
 from pcatool.options import NULLS, ApplyOptions, EngineOptions, PageOptions, TableOptions
@@ -358,7 +358,7 @@ def report(model: Model, name: str | None, rows: ReportRows, options: PageOption
     facts = inspect(model)
     facts["name"] = file
     if model.k < kept.k:
-        facts["choice"] = f"the first {model.k} of the {kept.k} components in the model"
+        facts["choice"] = f"the first {grouped(model.k)} of the {grouped(kept.k)} components in the model"
     facts["page"] = {
         "scree": {**scree(model), "kept": model.k},
         "loadings": loadings(model, options.first),

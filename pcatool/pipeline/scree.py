@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.errors import RefusedError, counted
+from pcatool.errors import RefusedError, counted, grouped
 from pcatool.model.description import name_of_total, settings_text
 from pcatool.model.model import Model
 from pcatool.options import PictureOptions
@@ -54,7 +54,7 @@ def draw_scree(
     form, model, table = picture_form(output), fitted.model, fitted.shown_variance
     check_room(request.look)
     shown = request.scree.shown(len(table.component))
-    which = f"the first {shown} of " if shown < model.directions else ""
+    which = f"the first {grouped(shown)} of " if shown < model.directions else ""
     rows = counted(model.n_samples, "row")
     title = f"{which}{counted(model.directions, 'eigenvalue')} of {rows}, "
     title += f"{counted(model.d, 'column')}; {settings_text(model)}"

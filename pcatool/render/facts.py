@@ -112,7 +112,7 @@ def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
     if "aligned" not in facts:
         return []
     moved = [
-        f"{component_name(i)} (by size {component_name(place)})"
+        f"{component_name(i)} ({component_name(place)} by size)"
         for i, place in enumerate(facts["aligned"], 1)
         if i != place
     ]

@@ -45,7 +45,7 @@ def triples_text(table: Mapping[str, Any]) -> str:
     share = table["cells"] / (table["users"] * table["items"])
     users, items = counted(table["users"], "user"), counted(table["items"], "item")
     spread = "; ".join(
-        f"a{'n' if what == 'item' else ''} {what} has {grouped(least)} to {grouped(most)}, median {median:g}"
+        f"a{'n' if what == 'item' else ''} {what} has {grouped(least)} to {grouped(most)} cells, median {median:g}"
         for what in ("user", "item")
         for least, median, most in [table[f"cells_per_{what}"]]
     )

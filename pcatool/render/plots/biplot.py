@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
+from pcatool.errors import grouped
 from pcatool.options import PictureOptions
 from pcatool.render.figures import DARK, MARK, distinct_names, draw_titles
 from pcatool.render.plots.arrow_names import NamePlace, OccupiedArea, draw_names, place_names, text_sizes
@@ -205,7 +206,8 @@ def subtitle(plot_data: PlotData, scale: Scale, zoom: float, drawn: int, unnamed
     parts.append(f"arrows: {lengths} x {zoom:g}")
     if len(plot_data.columns) > drawn:
         parts.append(
-            f"the {drawn} longest of {len(plot_data.columns)}" + (f", {unnamed} of them unlabelled" * bool(unnamed))
+            f"the {drawn} longest of {grouped(len(plot_data.columns))}"
+            + (f", {unnamed} of them unlabelled" * bool(unnamed))
         )
     elif unnamed:
         parts.append(f"{unnamed} of {drawn} unlabelled")

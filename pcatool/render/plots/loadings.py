@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import UsageError
+from pcatool.errors import UsageError, grouped
 from pcatool.options import PictureOptions
 from pcatool.render.figures import (
     DARK,
@@ -136,7 +136,7 @@ def subtitle(plot_data: PlotData, grid: PanelGrid) -> str:
     d = len(plot_data.columns)
     if grid.bars == d:
         return plot_data.brief
-    which = f"the {grid.bars} largest of {d}" if grid.bars > 1 else f"the largest of {d}"
+    which = f"the {grid.bars} largest of {grouped(d)}" if grid.bars > 1 else f"the largest of {grouped(d)}"
     return f"{plot_data.brief}; {which} loadings of each component".removeprefix("; ")
 
 
