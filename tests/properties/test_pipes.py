@@ -543,7 +543,7 @@ def test_a_terminal_gets_a_table_a_summary_and_colour(work: Path, plain_environm
     assert code == 0
     assert "component" in seen
     assert "\x1b[" in seen
-    assert "40000 rows, 4 columns" in seen
+    assert "40,000 rows, 4 columns" in seen
     for environment in ({**term, "NO_COLOR": "1"}, {**term, "TERM": "dumb"}):
         code, seen = at_a_terminal(["pcatool", "scree", "big.npz"], work, environment)
         assert code == 0
