@@ -141,9 +141,9 @@ RULES = Registry(
         "eigenvalue": Entry(
             "pcatool.rules.eigenvalue:eigenvalue", "each eigenvalue is at least a threshold", default=1.0
         ),
-        "kaiser": Entry("pcatool.rules.kaiser:kaiser", "each eigenvalue is above their mean"),
+        "kaiser": Entry("pcatool.rules.kaiser:kaiser", "each eigenvalue is above the mean eigenvalue"),
         "broken-stick": Entry(
-            "pcatool.rules.broken_stick:broken_stick", "each share is above that of a randomly broken stick"
+            "pcatool.rules.broken_stick:broken_stick", "each share is larger than for a randomly broken stick"
         ),
         "elbow": Entry("pcatool.rules.elbow:elbow", "all components before the largest drop"),
         "parallel": Entry(
@@ -156,14 +156,14 @@ RULES = Registry(
         ),
         "mle": Entry("pcatool.rules.mle:mle", "the most probable dimension (Minka)"),
         "gavish-donoho": Entry(
-            "pcatool.rules.gavish_donoho:gavish_donoho", "the optimal hard threshold of singular values"
+            "pcatool.rules.gavish_donoho:gavish_donoho", "each singular value is above the optimal hard threshold"
         ),
         "marchenko-pastur": Entry(
             "pcatool.rules.marchenko_pastur:marchenko_pastur", "each eigenvalue is above the largest that noise gives"
         ),
         "cross-validation": Entry(
             "pcatool.rules.cross_validation:cross_validation",
-            "the smallest error on cells left out",
+            "the smallest error on left-out cells",
             needs_spectrum_only=False,
             seeded=True,
             memory="pcatool.rules.cross_validation:bytes_of_rows",

@@ -54,7 +54,8 @@ def parse_size(text: str) -> int:
         raise UsageError(f"--memory {show(text)} is not an amount of memory", "write 500MB, 2GB or a number of bytes")
     if not any(match.groups()[1:]) and float(match.group(1)) < LEAST_PLAIN_NUMBER:
         raise UsageError(
-            f"--memory {show(text)} has no unit, and that many bytes are too few", f"write --memory {text.strip()}MB"
+            f"--memory {show(text)} has no unit, and {text.strip()} bytes are too few",
+            f"write --memory {text.strip()}MB",
         )
     base = 1000 if match.group(4) and not match.group(3) else 1024
     return int(float(match.group(1)) * base ** UNIT_EXPONENTS[match.group(2).lower()])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner
-from pcatool.errors import DataError
+from pcatool.errors import DataError, counted
 from pcatool.kernels.base import Kernel, KernelSettings, Prepared, symmetric
 
 __all__ = [
@@ -423,7 +423,8 @@ class Precomputed(Kernel):
         n, d = X.shape
         if n != d:
             raise DataError(
-                f"--kernel precomputed: {n} rows and {d} columns, but a kernel matrix is square",
+                f"--kernel precomputed: the table has {counted(n, 'row')} and {counted(d, 'column')}, "
+                "but a kernel matrix is square",
                 "give one row and one column for each sample",
             )
         gap = np.abs(X - X.T)
@@ -431,7 +432,7 @@ class Precomputed(Kernel):
         if not gap[i, j] <= ASYMMETRY * float(np.abs(X).max()):
             raise DataError(
                 f"--kernel precomputed: row {i + 1}, column {j + 1} holds {X[i, j]:.6g}, "
-                f"row {j + 1}, column {i + 1} holds {X[j, i]:.6g}",
+                f"but row {j + 1}, column {i + 1} holds {X[j, i]:.6g}",
                 "give a symmetric table, with its columns in the order of its rows",
             )
         return (X + X.T) / 2

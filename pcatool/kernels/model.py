@@ -108,16 +108,16 @@ class KernelModel(Model):
         """Raise ModelError unless the number of training rows t fits the metadata: all rows, or the landmarks."""
         expected = self.meta.get("landmarks", self.n_samples)
         if isinstance(expected, bool) or expected != t or t > self.n_samples:
-            raise ModelError(f"{t} training rows, where {show(expected)} of {self.n_samples} are expected")
+            raise ModelError(f"it has {t} training rows, but must have {show(expected)} of {self.n_samples}")
         if self.landmarks and (self.kernel.graph or not self.kernel.of_rows):
-            raise ModelError(f"kernel {self.settings.name} has no landmarks")
+            raise ModelError(f"kernel {self.settings.name} cannot have landmarks")
         if not self.kernel.of_rows and t != self.d:
-            raise ModelError(f"{t} dual vectors of {self.d} columns: a kernel's table is square")
+            raise ModelError(f"it has {t} dual vectors, but {self.d} columns: a kernel matrix is square")
         neighbours = self.settings.neighbours
         if neighbours is not None and neighbours >= t:
-            raise ModelError(f"{neighbours} neighbours among {t} training rows")
+            raise ModelError(f"it has {neighbours} neighbours, but only {t} training rows")
         if self.k > t:
-            raise ModelError(f"{self.k} components of {t} training rows")
+            raise ModelError(f"it has {self.k} components, but only {t} training rows")
 
     def truncated(self, k: int | None) -> Model:
         """Return the model with its first k components only; None keeps all."""
@@ -183,9 +183,9 @@ class KernelModel(Model):
         with threads(1), np.errstate(all="ignore"):
             norms = self.kernel.squared_norms(Y)
         if norms is None or not (self.orthonormal and self.kernel.is_definite(self.centered)):
-            kernel = "of landmarks" if self.landmarks else self.settings.name
+            kernel = "a model of landmarks" if self.landmarks else f"kernel {self.settings.name}"
             raise UsageError(
-                f"kernel {kernel} has no squared error: the lengths of rows in its space are unknown",
+                f"{kernel} gives no squared error: the lengths of rows in the feature space are unknown",
                 "leave out --with-error",
             )
         squares = np.einsum("ij,ij->i", Z := self.project(X), Z)

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, RefusedError, UsageError
+from pcatool.errors import DataError, RefusedError, UsageError, counted
 from pcatool.kernels.base import row_slices
 from pcatool.kernels.functions import EPS, squared_distances
 from pcatool.kernels.model import KernelModel
@@ -113,7 +113,7 @@ class PreimageModel(KernelModel):
         """
         m = Z.shape[1]
         if m > self.k:
-            raise DataError(f"{m} scores in a row, the model has {self.k} components")
+            raise DataError(f"a row has {m} scores, but the model has {counted(self.k, 'component')}")
         with threads(1), np.errstate(all="ignore"):
             return np.asarray(self.std * self._maps.get(m)(np.ascontiguousarray(Z)) + self.mean)
 

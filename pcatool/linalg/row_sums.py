@@ -68,14 +68,14 @@ def check_sums(sums: RowSums, rounding: Array, mean: Array, variances: Array, di
     squares = sums.squares
     of_features = rounding[: len(squares)]
     if len(squares) != len(variances):
-        raise ModelError(f"sums cover {len(squares)} columns, the model has {len(variances)}")
+        raise ModelError(f"sums cover {len(squares)} columns, but the model has {len(variances)}")
     if not np.all(rounding >= 0):
         raise ModelError("rounding holds a value below 0")
     with np.errstate(all="ignore"):
         if not np.all(np.abs(squares - variances * divisor) <= (TOTAL_TOLERANCE + 2 * of_features) * squares):
             raise ModelError("the sums of squares do not match the column variances")
         if not np.all(np.abs(sums.centre.mean - mean) <= TOTAL_TOLERANCE * (np.abs(mean) + np.sqrt(variances))):
-            raise ModelError("means do not match those of the columns")
+            raise ModelError("the means of the sums do not match the column means")
         if isinstance(sums, Moments):
             _check_products(sums.scatter, np.sqrt(squares * (1 + 4 * of_features)))
 

@@ -34,15 +34,19 @@ def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool)
     """Raise `UsageError` if the components of an older model are not comparable with those of the planned fit."""
     if in_kernel or "kernel" in old.meta:
         raise UsageError(
-            "--align-to: kernel models cannot be compared: each fit has a feature space of its own",
+            "--align-to cannot compare kernel models: each fit has its own feature space",
             "leave out --align-to",
         )
     older = str(old.meta.get("method", "pca"))
     if older != method:
         raise UsageError(f"--align-to: a {method} model cannot be aligned to a {older} model", f"give --method {older}")
     if old.standardized != standardized:
-        which, flag = ("is", "give --standardize too") if old.standardized else ("is not", "leave out --standardize")
-        raise UsageError(f"--align-to: the older model {which} standardised, so its components have other units", flag)
+        which, flag = (
+            ("is standardised, but the new one is not", "give --standardize too")
+            if old.standardized
+            else ("is not standardised, but the new one is", "leave out --standardize")
+        )
+        raise UsageError(f"--align-to: the older model {which}", flag)
 
 
 def aligned_to(model: Model, old: Model, reporter: Reporter) -> Model:
@@ -100,8 +104,8 @@ def _note_other_columns(model: Model, old: Model, reporter: Reporter) -> None:
     new, known = set(model.columns), set(old.columns)
     if new.isdisjoint(known):
         raise DataError(
-            f"--align-to: the models have no column in common: {listed(model.columns)} in the new model, "
-            f"{listed(old.columns)} in the older",
+            f"--align-to: no column of the new model ({listed(model.columns)}) is in the older one "
+            f"({listed(old.columns)})",
             "align to a model of the same columns",
         )
     for whose, names in (
@@ -109,7 +113,7 @@ def _note_other_columns(model: Model, old: Model, reporter: Reporter) -> None:
         ("the older model", [name for name in old.columns if name not in new]),
     ):
         if names:
-            reporter.note(f"--align-to: columns only in {whose} are not compared: {listed(names)}")
+            reporter.note(f"--align-to ignores columns that are only in {whose}: {listed(names)}")
 
 
 def _order(model: Model, C: Array) -> Indices:

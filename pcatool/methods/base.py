@@ -167,12 +167,15 @@ class Identifiers(NamedTuple):
             reporter.note(f"{numbers}; {leave_out_all([name])}")
 
 
-def warn_past_rank(reporter: Reporter, rank: int, k: int, of: str, zero: str) -> None:
-    """Warn about components past the rank: they carry nothing `of` something, and `zero` names what is 0 there."""
+def warn_past_rank(reporter: Reporter, rank: int, k: int, of: str, *, label: bool = False) -> None:
+    """Warn about components past the rank; `of` names what has this rank, with its verb. `label`: in supervised PCA."""
     if k > rank:
-        carries = "carries" if k == rank + 1 else "carry"
+        one = k == rank + 1
+        nothing = f"{'carries' if one else 'carry'} nothing{' about the label' if label else ''}"
+        zero = f"{'its eigenvalue' if one else 'their eigenvalues'}{'' if label else ' and scores'}"
         reporter.warn(
-            f"{component_range(rank + 1, k)} {carries} nothing{of} rank {rank}; {zero} are 0 (-k all keeps {rank})"
+            f"{component_range(rank + 1, k)} {nothing}: {zero} {'is' if one and label else 'are'} 0, "
+            f"because {of} rank {rank} (-k all keeps {rank})"
         )
 
 

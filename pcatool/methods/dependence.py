@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Accumulator, Array, Block, block_rows, nothing_to_fit
-from pcatool.errors import DataError, RefusedError, grouped, listed
+from pcatool.errors import DataError, RefusedError, counted, grouped, listed
 from pcatool.linalg.cross_moments import (
     CrossMoments,
     ProductMatrix,
@@ -138,7 +138,7 @@ def refuse_above(limit: int | None, need: int, what: str, remedy: str, *, known:
     """
     if limit is not None and need > limit:
         raise RefusedError(
-            f"{what}: that takes about {need_text(need)}, {limit_text(limit)}",
+            f"{what} takes about {need_text(need)}; {limit_text(limit)}",
             or_admitting(remedy, need) if known else remedy,
         )
 
@@ -147,7 +147,7 @@ def no_dependence_error(labels: Labels) -> DataError:
     """Return the error for columns that do not depend on the labels."""
     noun = "label" if len(labels.names) == 1 else "labels"
     return DataError(
-        f"no column depends on {noun} {listed(labels.names)}: their products are only rounding error",
+        f"no column depends on {noun} {listed(labels.names)}: products of columns and {noun} are only rounding error",
         "give another label or other columns",
     )
 
@@ -241,7 +241,7 @@ class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
         refuse_above(
             self.task.resources.limit,
             total_bytes(d, 8 * COPIES * d * t),
-            f"{t} classes of {listed(self.task.labels.names)} by {d} columns",
+            f"a table of {grouped(t)} classes of {listed(self.task.labels.names)} by {counted(d, 'column')}",
             "if the label is a number, use --label-kernel linear",
         )
         return part
@@ -301,7 +301,7 @@ HELD_COPIES = 4
 # LAPACK's workspace, and Theta; measured: 6.5 where L is n x n.
 FACTOR_COPIES = 7
 
-HOLDS_NO_ROWS = "use --label-kernel delta or linear without --kernel, which holds no rows"
+HOLDS_NO_ROWS = "use --label-kernel delta or linear, without --kernel, to hold no rows"
 
 
 def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
@@ -329,7 +329,8 @@ def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
     G = low_rank_factor(kernel, values)
     if G is None and d > n:
         need = total_bytes(d, 8 * (n * d + 3 * len(values) ** 2))
-        refuse_above(task.resources.limit, need, what, "--label-kernel linear needs far less memory")
+        table = f"a label kernel over {grouped(len(values))} distinct labels"
+        refuse_above(task.resources.limit, need, table, "--label-kernel linear needs far less memory")
         G = full_factor(kernel, values, run)
     if G is not None:
         reason = f"{what} of rank {len(G)}" + (f": fewer rows than the {d} columns" if d > n else "")
@@ -360,7 +361,7 @@ def hold_rows(task: SupervisedTask) -> tuple[Array, Array]:
         blocks.append(block)
         count += len(block)
         need = total_bytes(width, reading + 8 * count * HELD_COPIES * width)
-        refuse_above(task.resources.limit, need, f"the first {grouped(count)} rows in memory", HOLDS_NO_ROWS)
+        refuse_above(task.resources.limit, need, f"holding the first {grouped(count)} rows", HOLDS_NO_ROWS)
     if not blocks:
         raise nothing_to_fit()
     table = np.concatenate(blocks)
@@ -393,5 +394,5 @@ def check_targets(task: SupervisedTask, Y: Array) -> None:
     if better_gamma is not None:
         task.reporter.note(
             f"with --label-gamma {task.kernel.gamma:g} hardly any two rows have similar values of "
-            f"{listed(task.labels.names)}, so the result is close to that of PCA; try --label-gamma {better_gamma:.2g}"
+            f"{listed(task.labels.names)}, so the result is close to plain PCA; try --label-gamma {better_gamma:.2g}"
         )

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array, Block, block_rows, fold, nothing_to_fit
-from pcatool.errors import DataError, RefusedError, UsageError, show
+from pcatool.errors import DataError, RefusedError, UsageError, counted, grouped, show
 from pcatool.kernels.base import CELLS_PER_STEP, Kernel, Preparation, Prepared, load, resolve, row_blocks
 from pcatool.kernels.eigen import LANCZOS, center, check_finite, choose_solver, expected_space, product, solve
 from pcatool.kernels.model import KernelModel
@@ -83,7 +83,7 @@ class MemoryNeeds(NamedTuple):
         n = 0
         for block in blocks:
             n += len(block)
-            self.check(n, "so far")
+            self.check(n, "read so far")
             yield block
 
     def check(self, n: int | None, how: str, *, dense: bool = False) -> None:
@@ -94,12 +94,14 @@ class MemoryNeeds(NamedTuple):
         if self.options.landmarks is not None:
             what, remedy = f"--landmarks {self.options.landmarks} needs about {need_text(need)}", "give fewer landmarks"
         else:
-            what = f"kernel PCA of {n} rows ({how}) needs {need_text(need)} for matrices of {n} x {n}"
+            rows = f"about {grouped(n or 0)} rows" if how == "about" else f"{grouped(n or 0)} rows ({how})"
+            what = f"kernel PCA of {rows} needs {need_text(need)} for matrices of {n} x {n}"
             remedy = "give fewer rows"
             for m in LANDMARKS if self.kernel.of_rows and not self.kernel.graph else ():
                 if self._replace(options=replace(self.options, landmarks=m)).peak(n) <= limit:
-                    remedy = f"--landmarks {m} needs no such matrix"
-        raise RefusedError(f"{what}, {limit_text(limit)}", remedy if how == "so far" else or_admitting(remedy, need))
+                    remedy = f"give --landmarks {m}"
+        remedy = remedy if how == "read so far" else or_admitting(remedy, need)
+        raise RefusedError(f"{what}; {limit_text(limit)}", remedy)
 
     def peak(self, n: int | None, *, dense: bool = False) -> int:
         """Bytes at the peak, including the program; `dense` if LAPACK decomposes the whole matrix."""
@@ -220,7 +222,7 @@ class KernelTask:
             )
         constant = prepared.constant if kernel.of_rows else ()
         if o.center and len(constant) == data.d:
-            what = f"column {show(data.columns[0])} is" if data.d == 1 else f"all {data.d} columns are"
+            what = f"column {show(data.columns[0])} is" if data.d == 1 else f"all {grouped(data.d)} columns are"
             raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
         if kernel.invariant:
             note_constant(self.reporter, data.columns, constant, "without effect on the kernel")
@@ -236,10 +238,10 @@ class KernelTask:
         if n <= o.ddof:
             raise DataError(f"--ddof {o.ddof} leaves a divisor of {n - o.ddof} for {n} row", "use --ddof 0")
         if isinstance(self.wish, int) and self.wish > most:
-            what = "rows" if most == n else "landmarks"
+            what = counted(most, "row" if most == n else "landmark")
             raise DataError(
-                f"-k {self.wish} is more than the data can have: a kernel of {most} {what} gives at most "
-                f"{most} components",
+                f"-k {self.wish} is more than the data can have: a kernel of {what} gives at most "
+                f"{counted(most, 'component')}",
                 f"use -k {most} or less, or -k all",
             )
 
@@ -254,10 +256,10 @@ class KernelTask:
 
     def warn_negative(self, kernel: Kernel, negative: int, n: int, lowest: float) -> None:
         """Warn about `negative` eigenvalues below 0, of n; `lowest` is relative to the largest."""
-        which = f"1 of {n} eigenvalues is" if negative == 1 else f"{negative} of {n} eigenvalues are"
+        which = f"{grouped(negative)} of {grouped(n)} eigenvalues {'is' if negative == 1 else 'are'}"
         self.reporter.warn(
-            f"kernel {kernel.settings.name} is not positive semidefinite here: {which} negative, the lowest "
-            f"{lowest:.2g} times the largest; components are taken from the others"
+            f"kernel {kernel.settings.name} is not positive semidefinite here: {which} negative (the lowest is "
+            f"{lowest:.2g} times the largest); negative eigenvalues give no components"
         )
 
     def decide(self, solved: SolvedKernel) -> tuple[Evidence, Choice]:
@@ -276,7 +278,7 @@ class KernelTask:
             method="kernel",
         )
         choice = decide(self.wish, evidence)
-        warn_past_rank(self.reporter, solved.rank, choice.k, ": the kernel has", "eigenvalues and scores there")
+        warn_past_rank(self.reporter, solved.rank, choice.k, "the kernel has")
         return evidence, choice
 
     def model(
@@ -303,7 +305,7 @@ class KernelTask:
         if kernel.flat_spectrum and isinstance(self.wish, float):
             self.reporter.note(
                 f"the eigenvalues of kernel {kernel.settings.name} are nearly equal, so that a share of the variance "
-                f"takes {choice.k} components; give a number with -k"
+                f"takes {counted(choice.k, 'component')}; give a number with -k"
             )
         by_sample = solved.solver == NYSTROEM
         meta: dict[str, Any] = {
@@ -480,14 +482,14 @@ class KernelPCA:
         grows = n is None and name != NYSTROEM
         plan = Plan(name, reason, n, data.d, passes, data.needs.peak(known), resources.threads, grows=grows)
         needs = data.needs._replace(resources=resources)
-        return plan.refused_by(lambda: needs.check(known, "so far" if n is None else "about"))
+        return plan.refused_by(lambda: needs.check(known, "read so far" if n is None else "about"))
 
     def _read(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
     ) -> tuple[KernelInput, Rows]:
         kernel = load(resolve(self.options, len(columns)))
         if self.options.landmarks is not None and (kernel.graph or not kernel.of_rows):
-            raise UsageError(f"--landmarks does not go with --kernel {kernel.settings.name}", "it needs every row")
+            raise UsageError(f"--landmarks does not go with --kernel {kernel.settings.name}", "leave out --landmarks")
         needs = MemoryNeeds(self.options, self.task.wish, kernel, len(columns), resources)
         rows = Rows(needs.check_while_reading(blocks), reread=resources.reread, engine=resources.engine)
         return KernelInput(columns, kernel, resources, needs), rows

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.arrays import SERIAL, Array, Engine, block_rows
-from pcatool.errors import UsageError, listed, percent
+from pcatool.errors import UsageError, counted, grouped, listed, percent
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
@@ -54,8 +54,8 @@ def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[
         some = "; ".join(listed((columns[j] for j in group), MOST_NAMED) for group in apart[:MOST_NAMED])
         more = f"; and {len(apart) - MOST_NAMED} more" if len(apart) > MOST_NAMED else ""
         reporter.warn(
-            f"{len(apart)} groups of columns that no row links: {some}{more}; "
-            "the data do not determine how components combine these groups"
+            f"no row links these {grouped(len(apart))} groups of columns: {some}{more}; "
+            "the data do not determine how components combine the groups"
         )
 
 
@@ -92,7 +92,8 @@ def _warn_exact(reporter: Reporter, fitted: EMFit, problem: Problem, k: int) -> 
     varying = fitted.variances[fitted.census.varies]
     if not problem.standardize and len(varying) and varying.max() / UNEQUAL > varying.min():
         reporter.warn(
-            "column variances differ too much for EM to estimate the noise of the smallest; use --standardize"
+            "column variances differ so much that EM cannot estimate noise in the columns of small variance; "
+            "use --standardize"
         )
         return
     remedy = "; use a smaller -k" if k > 1 else ""
@@ -115,7 +116,7 @@ def _warn_inflated(reporter: Reporter, fitted: EMFit, problem: Problem) -> None:
     if much.any():
         names = listed(problem.columns[j] for j in np.flatnonzero(much).tolist())
         reporter.warn(
-            f"components give these columns more than {INFLATED:g} times the variance of their cells: {names}; "
+            f"the fit overestimates the variance of these columns by more than a factor of {INFLATED:g}: {names}; "
             "use a larger -k"
         )
 
@@ -282,7 +283,10 @@ class IncompletePCA(PCA):
         solved = Solved(EM, _reason(fitted), solution, choice, fitted.proved, {"em": _record(fitted)})
         fit = self.finish_fit(problem, solved, evidence(solution, problem))
         if isinstance(problem.wish, float) and fit.model.variance.cumulative[choice.k - 1] < problem.wish:
-            self.reporter.note(f"-k {problem.wish:g} would need components as weak as the noise; only {choice.k} kept")
+            kept = counted(choice.k, "component")
+            self.reporter.note(
+                f"-k {problem.wish:g} would need components as weak as the noise, so the model keeps only {kept}"
+            )
         warn_unlinked_columns(self.reporter, census.groups, problem.columns)
         warn_em(self.reporter, fitted, problem, choice.k, self.remedy)
         return fit

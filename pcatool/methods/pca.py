@@ -331,7 +331,7 @@ class PCA:
         solution, k = solved.solution, solved.choice.k
         if problem.center:
             note_constant(self.reporter, problem.columns, solution.constant, "carrying no variance")
-        warn_past_rank(self.reporter, solution.rank, k, ": the data have", "eigenvalues and scores there")
+        warn_past_rank(self.reporter, solution.rank, k, "the data have")
         better = f"; {MORE_DIGITS[solved.name]} keeps more digits" if solved.name in MORE_DIGITS else ""
         if solved.name != EM:  # EM has warnings of its own
             warn_uncertain(self.reporter, solved.uncertain, f" with solver {solved.name}{better}")
@@ -390,12 +390,11 @@ def check_rank(solution: Solution, problem: Problem) -> None:
     """Raise `RefusedError` if no component is distinguishable from rounding error."""
     if solution.rank == 0:
         remedy = (
-            "leave out rows of tiny weight"
-            if problem.weights
-            else "subtract from the values what all rows have in common"
+            "leave out rows of tiny weight" if problem.weights else "subtract a number near its mean from each column"
         )
         raise RefusedError(
-            "no component is distinguishable from rounding error: rows differ too little for their size", remedy
+            "no component is distinguishable from rounding error: rows differ too little for the size of their values",
+            remedy,
         )
 
 

@@ -65,7 +65,7 @@ def fit_from_statistic(
     reason = f"from the sums kept of {statistic.centre.rows} rows" if reason is None else reason
     if rule := rule_with_rows(parse_components(options.components)):
         raise RefusedError(
-            f"-k {rule} needs the rows, but a model keeps only sums over them", "pcatool refit -k sets another k"
+            f"-k {rule} needs the rows, but a model keeps only sums over rows", "set another k with pcatool refit -k"
         )
     with threads(1), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
         if options.method == "supervised":
@@ -78,7 +78,7 @@ def fit_from_statistic(
                 "the sums hold no component that is distinguishable from rounding error", "fit the rows themselves"
             )
         if float(solution.eigenvalues.sum()) > solution.total_variance * (1 + TOTAL_TOLERANCE):
-            raise RefusedError("the sums give a variance below 0: cancellation has lost their digits", "fit the rows")
+            raise RefusedError("the sums give a variance below 0: cancellation leaves too few digits", "fit the rows")
         left_out = _left_out(statistic) / problem.divisor(statistic.centre)
         if not problem.center:
             left_out += _left_out_about_zero(statistic, problem, solution)
@@ -129,7 +129,7 @@ def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
         case Triangle(centre, R):
             return "tsqr", solve_factor(centre, R.copy(), problem, spectrum_of_factor, rounding, uncentred)
         case _:
-            raise ModelError("sums over rows and labels in a model without labels", "fit the model anew")
+            raise ModelError("the model is not supervised, but its sums over rows hold labels", "fit the model anew")
 
 
 def rounding_about_zero(statistic: Statistic) -> Array:
@@ -158,7 +158,7 @@ def _fit_with_labels(
     remaining = statistic.without(statistic.uncertain_columns)
     sums = remaining.sums
     if not isinstance(sums, CrossMoments):
-        raise ModelError("sums over rows without labels in a supervised model", "fit the model anew")
+        raise ModelError("the model is supervised, but its sums over rows hold no labels", "fit the model anew")
     method = SupervisedPCA(options, reporter)
     labels = Labels(options.label, bool(statistic.classes), sums.t, lambda: list(statistic.classes))
     problem = method.problem(columns, statistic.centre.rows)._replace(keeps_sums=False)
@@ -277,7 +277,7 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
                 "remove fewer rows, or fit anew",
             )
         if unknown := [name for name in gone.classes if name not in whole.classes]:
-            raise _not_among(f"class {listed(unknown)} is not in the model")
+            raise _not_among(f"the model has no class {listed(unknown)}")
         rest = _of_known_weight(model, whole, gone)
         if len(wrong := np.flatnonzero(rest.sums.squares < 0)):
             raise _not_among(f"column {show(model.columns[wrong[0]])} would have a variance below 0")
@@ -286,13 +286,14 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
         if model.standardized:
             check_scales(rest, model.columns)
         if len(rest.uncertain_columns):
-            names = listed(model.columns[j] for j in rest.uncertain_columns)
+            uncertain = [model.columns[j] for j in rest.uncertain_columns]
+            names = f"{'column' if len(uncertain) == 1 else 'columns'} {listed(uncertain)}"
             if model.centered and not rest.centre.varies.any():
                 raise RefusedError(
                     f"cancellation leaves no variance distinguishable from rounding error in {names}",
                     "fit the remaining rows",
                 )
-            reporter.note(f"the remaining variance is indistinguishable from rounding error in {names}")
+            reporter.note(f"the remaining variance of {names} is indistinguishable from rounding error")
         _check_products(rest)
         return rest
 
@@ -309,8 +310,8 @@ def _of_known_weight(model: Model, whole: Statistic, gone: Statistic) -> Statist
     error = max(rest.centre.divisor_error(ddof, reliability=reliability) for ddof in {0, model.ddof, int(reliability)})
     if error > DIGITS:
         raise RefusedError(
-            f"the remaining weight would be accurate only to {min(error, 1.0):.0e} of its value: "
-            "cancellation has lost its digits",
+            f"the sum of the remaining weights would have a relative error of {min(error, 1.0):.0e}: "
+            "cancellation leaves too few digits",
             "fit the remaining rows",
         )
     return rest
@@ -322,7 +323,7 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
     inaccurate = np.flatnonzero((statistic.sums.squares > 0) & ~(rounding <= DIGITS)).tolist()
     if inaccurate:
         names, error = [columns[i] for i in inaccurate], rounding[inaccurate[0]]
-        said = f"would be accurate only to {error:.0e} of its value" if error < 1 else "would be only rounding error"
+        said = f"would have a relative error of {error:.0e}" if error < 1 else "would be only rounding error"
         raise RefusedError(
             f"the variance of column {show(names[0])} {said}: cancellation leaves fewer than 8 digits of the scale "
             "of the column",
@@ -351,10 +352,10 @@ def check_digits(before: Model, after: Model) -> None:
             break
         now = _rounding_share(before, after, j) if lost else has[j]
         if now > (DIGITS if then <= DIGITS else WORSE * then):
-            known = f", {after.eigenvalues[j]:.3g}, would be accurate only to {now:.0e} of its value"
+            known = f" ({after.eigenvalues[j]:.3g}) would have a relative error of {now:.0e}"
             raise RefusedError(
                 f"the eigenvalue of PC{j + 1}{' could not be distinguished from 0' if lost else known}: cancellation "
-                "has lost its digits",
+                "leaves too few digits",
                 "fit the remaining rows, or keep fewer components (pcatool refit -k)",
             )
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.errors import UsageError, grouped
+from pcatool.errors import UsageError, counted, grouped
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, is_accurate
 from pcatool.linalg.eigen import fix_signs
@@ -218,10 +218,10 @@ class SupervisedPCA(PCA):
     def _remark_features(self, found: Features, k: int) -> None:
         """Warn about negative and uncertain eigenvalues of the kernel form."""
         if found.negative:
-            some = "1 eigenvalue is" if found.negative == 1 else f"{found.negative} eigenvalues are"
+            some = f"{counted(found.negative, 'eigenvalue')} {'is' if found.negative == 1 else 'are'}"
             self.reporter.warn(
                 f"kernel {found.kernel.settings.name} is not positive semidefinite here: {some} negative; "
-                "components are taken from the others"
+                "negative eigenvalues give no components"
             )
         accurate = is_accurate(found.eigenvalues, found.error)
         self._warn_doubts(found.rank, k, [j + 1 for j in range(min(k, found.rank)) if not accurate[j]])
@@ -234,21 +234,21 @@ class SupervisedPCA(PCA):
 
     def _note_all_differ(self, classes: int | None, n: int) -> None:
         if classes == n:
-            self.reporter.note(f"all {grouped(n)} rows have different labels: the directions are those of plain PCA")
+            self.reporter.note(f"all {grouped(n)} rows have different labels, so plain PCA finds the same directions")
 
     def _warn_doubts(self, rank: int, k: int, uncertain: list[int]) -> None:
         """Warn about components past the rank, and about uncertain eigenvalues."""
-        shared = " about the label: the dependence of the columns on it has"
-        warn_past_rank(self.reporter, rank, k, shared, "eigenvalues there")
-        warn_uncertain(self.reporter, uncertain, "; these components hardly depend on the label")
+        warn_past_rank(self.reporter, rank, k, "the dependence of the columns on the label has", label=True)
+        warn_uncertain(self.reporter, uncertain, "; components with such small eigenvalues hardly depend on the label")
 
 
 def _check_memory(plan: Plan, limit: int | None) -> None:
     """Raise `RefusedError` if a fit with this plan needs more than the memory limit."""
+    rows = grouped(plan.rows) if plan.rows else "some"
     refuse_above(
         None if plan.grows else limit,  # an unknown number of rows is checked as rows arrive
         plan.peak_bytes,
-        f"solver {plan.solver} for {plan.rows or 'some'} rows of {plan.columns} columns",
+        f"solver {plan.solver} for {rows} rows of {counted(plan.columns, 'column')}",
         "use fewer columns (-c, -x)" if plan.solver == "cross-moment" else HOLDS_NO_ROWS,
         known=True,
     )

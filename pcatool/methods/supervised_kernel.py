@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array, Runner
-from pcatool.errors import DataError, RefusedError, UsageError
+from pcatool.errors import DataError, RefusedError, UsageError, counted, grouped
 from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, row_slices
 from pcatool.kernels.eigen import positive_total
 from pcatool.linalg.blas import thread_count, threads
@@ -75,7 +75,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
     kernel = load(resolve(options, task.problem.d))
     if kernel.graph or kernel.definite_if_centred:
         raise UsageError(
-            f"--kernel {kernel.settings.name} has no supervised form", "use rbf, linear or another of rows"
+            f"--kernel {kernel.settings.name} has no supervised form", "use another kernel, such as rbf or linear"
         )
     X, Y = hold_rows(task)
     n, limit, width = len(X), task.resources.limit, task.problem.d + task.labels.width
@@ -89,7 +89,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
         lambda m: refuse_above(
             limit,
             total_bytes(width, 8 * n * (width + FACTOR_COPIES * m)),
-            f"a label kernel of rank {m} over {n} rows",
+            f"a label kernel of rank {grouped(m)} over {counted(n, 'row')}",
             HOLDS_NO_ROWS,
         ),
     )
@@ -154,7 +154,8 @@ def _error(kernel: Kernel, L: Array, values: Array, norm: float, error_norm: flo
 def _check_k(wish: int | float | str, n: int) -> None:
     if isinstance(wish, int) and wish > n:
         raise DataError(
-            f"-k {wish} is more than the data can have: a kernel of {n} rows gives at most {n} components",
+            f"-k {wish} is more than the data can have: a kernel of {counted(n, 'row')} gives at most "
+            f"{counted(n, 'component')}",
             f"use -k {n} or less, or -k all",
         )
 

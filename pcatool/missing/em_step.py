@@ -130,7 +130,7 @@ def _checked_divisor(census: Census, problem: Problem) -> float:
         j = int(none[0])
         raise DataError(
             f"--ddof {problem.ddof} leaves a divisor of {of_columns[j]:g} for column {show(problem.columns[j])}, "
-            f"whose cells have a total weight of {census.weights[j]:g} together",
+            f"whose cells have a total weight of {census.weights[j]:g}",
             "use --ddof 0, or leave the column out with -x",
         )
     return found

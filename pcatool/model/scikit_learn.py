@@ -274,7 +274,8 @@ def from_sklearn(estimator: Any) -> Model:
     rank = int(np.sum(fit.values > len(fit.basis) * np.finfo(np.float64).eps * fit.values.max(initial=0.0)))
     if fit.whiten and rank < len(fit.values):
         raise ModelError(
-            f"whitening divides by the rounding error of {component_name(rank + 1)}", f"fit with n_components={rank}"
+            f"whitening divides by the eigenvalue of {component_name(rank + 1)}, which is only rounding error",
+            f"fit with n_components={rank}",
         )
     std, values, total, ddof = _scaled_spectrum(fit) if fit.scaled else _unscaled_spectrum(fit)
     return Model(
@@ -343,7 +344,7 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
 def _zero_or_one(computed: float, what: str) -> int:
     """Round a computed ddof to 0 or 1; refuse a number that is near neither."""
     if not min(abs(computed), abs(computed - 1)) <= DDOF_TOLERANCE:
-        raise ModelError(f"{what} do not agree: they imply a ddof of {computed:.6g}")
+        raise ModelError(f"{what} imply a ddof of {computed:.6g}, not 0 or 1")
     return round(abs(computed))
 
 

@@ -59,7 +59,7 @@ def check_model(model: Model) -> None:
     if model.eigenvalues.ndim != 1 or model.eigenvalues.size < model.k:
         raise ModelError(f"eigenvalues have shape {model.eigenvalues.shape}, but there are {model.k} components")
     if d < 1 or model.k < 1 or model.n_samples < 1:
-        raise ModelError(f"{d} columns, {model.k} components, {model.n_samples} rows: each must be at least 1")
+        raise ModelError(f"it has {d} columns, {model.k} components, {model.n_samples} rows: each must be at least 1")
     for name in ("mean", "std", "basis", "eigenvalues", "total_variance", *shapes):
         if not np.all(np.isfinite(getattr(model, name))):
             raise ModelError(f"{name} has a value that is not finite")
@@ -105,7 +105,7 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
     supervised = model.meta.get("method") == "supervised"
     classes = model.meta.get("label_kernel") == "delta"
     if ("cross" in statistic.arrays(), bool(statistic.classes)) != (supervised, supervised and classes):
-        raise ModelError("the sums over rows are those of another method")
+        raise ModelError("the sums over rows belong to another method")
     B, values = model.basis[:, :CHECKED_COMPONENTS], model.eigenvalues[:CHECKED_COMPONENTS]
     # Divide by the root before the product and again after it: sums and means may each be far from 1.
     root = 1.0 if supervised else np.sqrt(divisor)
@@ -142,7 +142,7 @@ def _check_scale(model: Model) -> None:
     elif model.variances is not None:
         checked = (model.variances > MIN_CHECKED_VARIANCE) & (model.variances < 1 / MIN_CHECKED_VARIANCE)
         if not np.allclose(np.square(model.std[checked]), model.variances[checked], rtol=TOLERANCE, atol=0):
-            raise ModelError("the model is standardised, but std is not that of the columns")
+            raise ModelError("the model is standardised, but std does not match the column variances")
 
 
 def _check_places(model: Model) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, nothing_to_fit
-from pcatool.errors import DataError, RefusedError, listed, show
+from pcatool.errors import DataError, RefusedError, counted, grouped, listed, show
 from pcatool.linalg.eigen import triangle
 from pcatool.linalg.moments import LEAST, Centre, center_block
 from pcatool.linalg.row_sums import Statistic
@@ -214,7 +214,7 @@ def underflow_error(rows: int, squares: Array) -> Array:
 
 def too_few_rows(other: str = "") -> DataError:
     """Return the error for a single row; `other` is a remedy besides more rows."""
-    return DataError("a centred fit needs at least 2 rows, there is 1", f"give more rows{other}")
+    return DataError("a centred fit needs at least 2 rows, but there is 1", f"give more rows{other}")
 
 
 def check_columns(weights: NDArray[Any], columns: Sequence[str]) -> None:
@@ -249,11 +249,11 @@ def check_solvable(
     if centre is not None:
         check_weights(problem, centre)
     if divisor <= 0:
-        what = f"{n} row" + ("s" if n != 1 else "")
-        raise DataError(f"--ddof {problem.ddof} leaves a divisor of {divisor:g} for {what}", _without_ddof(problem))
+        divided = f"a divisor of {divisor:g} for {counted(n, 'row')}"
+        raise DataError(f"--ddof {problem.ddof} leaves {divided}", _without_ddof(problem))
     held = bool(np.isfinite(total) and np.all(np.isfinite(variances)))
     if problem.center and constant.all() and held:  # merged or kept sums do not tell if an overflowed column varies
-        what = f"column {show(problem.columns[0])} is" if problem.d == 1 else f"all {problem.d} columns are"
+        what = f"column {show(problem.columns[0])} is" if problem.d == 1 else f"all {grouped(problem.d)} columns are"
         raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
     if (lost := _underflown(problem, divisor, constant, variances, centre)) is not None:
         raise _squares_underflow(problem, problem.columns[lost], centre)
@@ -295,8 +295,12 @@ def check_weights(problem: Problem, centre: Centre) -> None:
         return
     if problem.weights == "reliability":
         raise RefusedError(
-            f"--ddof {problem.ddof} with --weights-kind reliability divides by products of weights, which "
-            + ("underflow a double" if centre.weight < 1 / LARGE else "cancel"),
+            f"--ddof {problem.ddof} with --weights-kind reliability divides by "
+            + (
+                "products of weights, which underflow a double"
+                if centre.weight < 1 / LARGE
+                else "a difference of weights, which is only rounding error"
+            ),
             "multiply all weights by " + _decade(1 / centre.weight) + ", or use --ddof 0"
             if 0 < centre.weight < 1 / LARGE
             else "use --ddof 0",
@@ -307,16 +311,16 @@ def check_weights(problem: Problem, centre: Centre) -> None:
 def uncertain_divisor(problem: Problem, weight: float, divisor: float, divisor_error: float) -> RefusedError:
     """Return the error for a sum of weights of which rounding leaves too few digits after ddof is subtracted."""
     return RefusedError(
-        f"the weights add up to {weight:.17g}: --ddof {problem.ddof} leaves a divisor of {divisor:.2g}, which "
-        f"rounding leaves accurate only to {min(divisor_error, 1.0):.0e} of its value",
+        f"the weights add up to {weight:.17g}, so --ddof {problem.ddof} leaves a divisor of {divisor:.2g} with a "
+        f"relative error of {min(divisor_error, 1.0):.0e}",
         _without_ddof(problem),
     )
 
 
 def _without_ddof(problem: Problem) -> str:
     """Return the remedy for a divisor that is not above 0. Weights that are shares of a whole do not count rows."""
-    shares = "weights that are no counts need --weights-kind reliability; or " if problem.weights == "frequency" else ""
-    return f"{shares}use --ddof 0"
+    shares = "give --weights-kind reliability if the weights are not counts, or "
+    return f"{shares if problem.weights == 'frequency' else ''}use --ddof 0"
 
 
 def _decade(number: float) -> str:

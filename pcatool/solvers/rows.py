@@ -180,7 +180,7 @@ class Rows:
         need = COPIES * size if self._bytes_of_rows is None else self._bytes_of_rows(count)
         if self._limit is not None and need > self._limit:
             raise RefusedError(
-                f"the first {grouped(count)} rows in memory need {need_text(need)}, {limit_text(self._limit)}",
+                f"holding the first {grouped(count)} rows needs {need_text(need)}; {limit_text(self._limit)}",
                 "use --solver covariance, which holds no rows, or --solver randomized with a small -k",
             )
 

@@ -51,16 +51,16 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "degree zero": (kernel(name="polynomial", gamma=1.0, degree=0, coef0=1), "degree is '0'"),
     "neighbours broken": (kernel(name="isomap", neighbours=2.5), "neighbours is '2.5'"),
     "neighbours none": (kernel(name="isomap", neighbours=0), "neighbours is '0'"),
-    "neighbours too many": (kernel(name="isomap", neighbours=30), "30 neighbours among 30 training rows"),
+    "neighbours too many": (kernel(name="isomap", neighbours=30), "it has 30 neighbours, but only 30 training rows"),
     "table not square": (kernel(name="precomputed"), "training_rows has shape"),
     "landmarks of a graph": (
         {"meta": {**GOOD.meta, "kernel": {"name": "isomap", "neighbours": 5}, "landmarks": 30}},
-        "isomap has no landmarks",
+        "isomap cannot have landmarks",
     ),
-    "landmarks text": ({"meta": {**GOOD.meta, "landmarks": "30"}}, "30 training rows, where '30' of 30"),
-    "landmarks true": ({"meta": {**GOOD.meta, "landmarks": True}}, "30 training rows, where 'True'"),
-    "landmarks fewer": ({"meta": {**GOOD.meta, "landmarks": 29}}, "30 training rows, where '29'"),
-    "more rows": ({"n_samples": 31}, "30 training rows, where '31' of 31"),
+    "landmarks text": ({"meta": {**GOOD.meta, "landmarks": "30"}}, "it has 30 training rows, but must have '30' of 30"),
+    "landmarks true": ({"meta": {**GOOD.meta, "landmarks": True}}, "30 training rows, but must have 'True'"),
+    "landmarks fewer": ({"meta": {**GOOD.meta, "landmarks": 29}}, "30 training rows, but must have '29'"),
+    "more rows": ({"n_samples": 31}, "30 training rows, but must have '31' of 31"),
     "a basis": ({"basis": np.eye(3)}, "basis has shape"),
     "training rows short": ({"training_rows": X[:29]}, "training_rows has shape"),
     "training rows narrow": ({"training_rows": X[:, :2]}, "training_rows has shape"),
@@ -97,14 +97,14 @@ def test_a_table_of_another_size_is_refused() -> None:
     K = kernel_of("rbf", 3).matrix(X, run_serially)
     model = fit(K, kernel="precomputed", components=2)
     changed = {"dual_vectors": np.eye(29)[:, :2], "kernel_means": np.zeros(29), "n_samples": 29}
-    with pytest.raises(ModelError, match="29 dual vectors of 30 columns"):
+    with pytest.raises(ModelError, match="it has 29 dual vectors, but 30 columns"):
         remade(model, **changed)
 
 
 def test_more_components_than_training_rows_are_refused() -> None:
     meta = {**GOOD.meta, "landmarks": 1}
     changed = {"training_rows": X[:1], "kernel_means": np.zeros(1), "dual_vectors": np.ones((1, 2)), "meta": meta}
-    with pytest.raises(ModelError, match="2 components of 1 training rows"):
+    with pytest.raises(ModelError, match="it has 2 components, but only 1 training rows"):
         remade(**changed)
 
 

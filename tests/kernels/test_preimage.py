@@ -191,7 +191,7 @@ def test_too_many_scores_are_refused() -> None:
     assert isinstance(model, KernelModel)
     assert model.reversible() is model
     assert model.with_preimage() is model
-    with pytest.raises(DataError, match="4 scores in a row, the model has 3 components"):
+    with pytest.raises(DataError, match="a row has 4 scores, but the model has 3 components"):
         model.reconstruct(np.zeros((1, 4)))
 
 

@@ -53,9 +53,11 @@ def test_more_components_than_rows_are_refused() -> None:
 def test_components_past_the_rank_carry_nothing() -> None:
     model = whole_fit(X, kernel="linear", components=40).model
     assert warned(kernel="linear", components=40)[0] == (
-        "PC4 to PC40 carry nothing: the kernel has rank 3; eigenvalues and scores there are 0 (-k all keeps 3)"
+        "PC4 to PC40 carry nothing: their eigenvalues and scores are 0, because the kernel has rank 3 (-k all keeps 3)"
     )
-    assert warned(kernel="linear", components=4)[0].startswith("PC4 carries nothing: the kernel has rank 3;")
+    assert warned(kernel="linear", components=4)[0].startswith(
+        "PC4 carries nothing: its eigenvalue and scores are 0, because"
+    )
     assert not model.eigenvalues[3:].any()
     assert not model.project(X)[:, 3:].any()
     assert fit(X, kernel="linear", components="all").k == 3
@@ -68,7 +70,9 @@ def test_components_past_the_rank_carry_nothing() -> None:
 def test_too_few_rows(landmarks: int | None) -> None:
     with pytest.raises(DataError, match="no rows to fit"):
         fit(X[:0], landmarks=landmarks)
-    with pytest.raises(DataError, match="a centred fit needs at least 2 rows, there is 1; give more rows, or fit with"):
+    with pytest.raises(
+        DataError, match="a centred fit needs at least 2 rows, but there is 1; give more rows, or fit with"
+    ):
         fit(X[:1], landmarks=landmarks)
     with pytest.raises(DataError, match="--ddof 1 leaves a divisor of 0 for 1 row; use --ddof 0"):
         fit(X[:1], center=False, ddof=1, landmarks=landmarks)
@@ -175,8 +179,8 @@ def test_a_share_of_nearly_equal_eigenvalues_is_remarked() -> None:
 def test_negative_eigenvalues_are_left_out_and_named() -> None:
     [text] = warned(np.diag([3.0, 2.0, 1.0, -0.5]), kernel="precomputed", components=2, center=False)
     assert text == (
-        "kernel precomputed is not positive semidefinite here: 1 of 4 eigenvalues is negative, the lowest -0.17 times "
-        "the largest; components are taken from the others"
+        "kernel precomputed is not positive semidefinite here: 1 of 4 eigenvalues is negative (the lowest is -0.17 "
+        "times the largest); negative eigenvalues give no components"
     )
     model = fit(np.diag([3.0, 2.0, 1.0, -0.5]), kernel="precomputed", components="all", center=False)
     assert model.k == 3
@@ -197,7 +201,7 @@ def test_eigenvalues_that_rounding_made_are_named() -> None:
 def test_rough_components_of_a_graph_are_named() -> None:
     texts = warned(kernel="laplacian-eigenmap", neighbours=6, components="all")
     assert any(
-        "change from neighbour to neighbour; scores of new rows are unreliable there; use -k" in text for text in texts
+        "change from neighbour to neighbour; their scores are unreliable for new rows; use -k" in text for text in texts
     )
 
 
@@ -205,14 +209,18 @@ def test_rough_components_of_a_graph_are_named() -> None:
 
 
 def test_a_table_that_is_not_square_is_refused() -> None:
-    with pytest.raises(DataError, match="--kernel precomputed: 40 rows and 3 columns, but a kernel matrix is square"):
+    with pytest.raises(
+        DataError, match="--kernel precomputed: the table has 40 rows and 3 columns, but a kernel matrix is square"
+    ):
         fit(X, kernel="precomputed")
 
 
 def test_a_table_that_is_not_symmetric_is_refused() -> None:
     K = np.eye(5)
     K[1, 3] = 0.25
-    with pytest.raises(DataError, match=r"row 2, column 4 holds 0.25, row 4, column 2 holds 0; give a symmetric table"):
+    with pytest.raises(
+        DataError, match=r"row 2, column 4 holds 0.25, but row 4, column 2 holds 0; give a symmetric table"
+    ):
         fit(K, kernel="precomputed")
 
 
@@ -233,7 +241,7 @@ def test_a_table_too_long_is_refused_before_the_work() -> None:
     resources = FitResources(limit=1 << 30, expected=lambda: 100_000)
     endless = recut((cloud(8192, 20, seed=s) for s in range(1000)), 20)
     with pytest.raises(
-        RefusedError, match=r"kernel PCA of .* rows .* needs .* GB for matrices.*--landmarks 1000 needs"
+        RefusedError, match=r"kernel PCA of .* rows .* needs .* GB for matrices.*; give --landmarks 1000"
     ):
         method(components=3).fit(endless, names(20), resources=resources)
 
@@ -247,7 +255,7 @@ def test_rows_of_a_pipe_are_counted_as_they_come() -> None:
             taken += 1
             yield cloud(1024, 3)
 
-    with pytest.raises(RefusedError, match=r"kernel PCA of \d+ rows \(so far\).*the limit is 300 MB"):
+    with pytest.raises(RefusedError, match=r"kernel PCA of [\d,]+ rows \(read so far\).*; the limit is 300 MB"):
         method(components=3).fit(pipe(), names(3), resources=FitResources(limit=300_000_000))
     assert taken < 8
 
@@ -261,7 +269,7 @@ def test_kernels_of_a_graph_have_no_other_way() -> None:
 
 def test_too_many_landmarks_are_refused() -> None:
     resources = FitResources(limit=300_000_000)
-    with pytest.raises(RefusedError, match=r"--landmarks 4000 needs about .* GB, the limit is 300 MB.*fewer landmarks"):
+    with pytest.raises(RefusedError, match=r"--landmarks 4000 needs about .* GB; the limit is 300 MB.*fewer landmarks"):
         method(components=3, landmarks=4000).fit(iter([cloud(5000, 3)]), names(3), resources=resources)
 
 
@@ -285,7 +293,7 @@ def test_memory_of_a_plan_grows_with_the_square_of_the_rows() -> None:
 
 
 def test_the_inverse_of_a_graph_is_reckoned_with() -> None:
-    with pytest.raises(RefusedError, match=r"kernel PCA of 4000 rows \(so far\) needs .* the limit is 400 MB"):
+    with pytest.raises(RefusedError, match=r"kernel PCA of 4,000 rows \(read so far\) needs .* the limit is 400 MB"):
         method(kernel="laplacian-eigenmap", components=3).fit(
             recut([cloud(4000, 3)], 3), names(3), resources=FitResources(limit=400_000_000)
         )

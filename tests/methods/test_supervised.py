@@ -186,8 +186,8 @@ def test_k_past_the_rank_is_kept_with_a_warning() -> None:
     assert found.model.k == 5
     assert found.model.eigenvalues[3:].tolist() == [0.0, 0.0, 0.0]
     assert found.reporter.warnings == [
-        "PC4 to PC5 carry nothing about the label: the dependence of the columns on it has rank 3; "
-        "eigenvalues there are 0 (-k all keeps 3)"
+        "PC4 to PC5 carry nothing about the label: their eigenvalues are 0, "
+        "because the dependence of the columns on the label has rank 3 (-k all keeps 3)"
     ]
     assert fit(rows.X, rows.targets[:, 0], components=2).reporter.warnings[0].startswith("PC2 carries nothing")
     np.testing.assert_array_equal(found.model.basis[:, :3], fit(rows.X, rows.y, classes=True, components=3).model.basis)

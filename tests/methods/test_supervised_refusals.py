@@ -43,7 +43,11 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
     ),
     "no rows": (lambda: fit(X[:0], Y[:0], classes=True), DataError, "no rows to fit"),
     "no rows, rbf": (lambda: fit(X[:0], TARGETS[:0], label_kernel="rbf"), DataError, "no rows to fit"),
-    "one row": (lambda: fit(X[:1], Y[:1], classes=True), DataError, "a centred fit needs at least 2 rows, there is 1"),
+    "one row": (
+        lambda: fit(X[:1], Y[:1], classes=True),
+        DataError,
+        "a centred fit needs at least 2 rows, but there is 1",
+    ),
     "one row, rbf": (lambda: fit(X[:1], TARGETS[:1], label_kernel="rbf"), DataError, "needs at least 2 rows"),
     "constant columns": (lambda: fit(np.ones((40, 3)), Y, classes=True), DataError, "all 3 columns are constant"),
     "constant columns, rbf": (
@@ -54,7 +58,8 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
     "independent": (
         lambda: fit(WAVE[:, None], STEP, classes=True),
         DataError,
-        "no column depends on label 'y': their products are only rounding error; give another label or other columns",
+        "no column depends on label 'y': products of columns and label are only rounding error; "
+        "give another label or other columns",
     ),
     "k above the bound": (
         lambda: fit(X, Y, classes=True, components=6),
@@ -85,7 +90,7 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
     "graph kernel": (
         lambda: fit(X, Y, classes=True, kernel="mds"),
         UsageError,
-        "--kernel mds has no supervised form; use rbf, linear or another of rows",
+        "--kernel mds has no supervised form; use another kernel, such as rbf or linear",
     ),
     "k above the rows, kernel": (
         lambda: fit(X, Y, classes=True, kernel="rbf", components=41),
@@ -140,9 +145,9 @@ def resources(**more: Any) -> dict[str, Any]:
 def test_too_little_memory_is_refused_beforehand() -> None:
     with pytest.raises(RefusedError) as refusal:
         fit(X, TARGETS, label_kernel="rbf", resources=resources(limit=1000))
-    assert "solver label-kernel for 40 rows of 5 columns: that takes about" in str(refusal.value)
+    assert "solver label-kernel for 40 rows of 5 columns takes about" in str(refusal.value)
     assert "the limit is 1 kB (--memory; by default half of the free memory)" in str(refusal.value)
-    holds_no_rows = "use --label-kernel delta or linear without --kernel, which holds no rows"
+    holds_no_rows = "use --label-kernel delta or linear, without --kernel, to hold no rows"
     assert refusal.value.remedy.startswith(f"{holds_no_rows}, or give --memory ")
 
 
@@ -160,7 +165,7 @@ HOLDING = pytest.mark.parametrize(
 @HOLDING
 def test_expected_rows_are_refused_before_they_are_read(options: dict[str, Any]) -> None:
     rows, y = many_rows()
-    with pytest.raises(RefusedError, match="for 500000 rows of 9 columns"):
+    with pytest.raises(RefusedError, match="for 500,000 rows of 9 columns"):
         fit(rows, y, resources=resources(limit=160 << 20, expected=lambda: 500_000), **options)
 
 
@@ -168,7 +173,7 @@ def test_expected_rows_are_refused_before_they_are_read(options: dict[str, Any])
 def test_rows_that_nobody_counted_are_weighed_as_they_come(options: dict[str, Any]) -> None:
     rows, y = many_rows()
     limit = 130 << 20
-    with pytest.raises(RefusedError, match=r"the first [0-9,]+ rows in memory: that takes about") as refusal:
+    with pytest.raises(RefusedError, match=r"holding the first [0-9,]+ rows takes about") as refusal:
         fit(rows, y, resources=resources(limit=limit), **options)
     count = int(refusal.value.message.split("the first ")[1].split()[0].replace(",", ""))
     assert 8 * HELD_COPIES * count * 10 < limit / 2  # the program takes most of it
@@ -178,7 +183,7 @@ def test_classes_are_weighed_as_they_come() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(RefusedError) as refusal:
         fit(rng.normal(size=(9000, 500)), np.arange(9000), classes=True, resources=resources(limit=160 << 20))
-    assert "classes of 'y' by 500 columns: that takes about" in str(refusal.value)
+    assert "classes of 'y' by 500 columns takes about" in str(refusal.value)
     assert "--label-kernel linear" in refusal.value.remedy
 
 
@@ -197,5 +202,5 @@ def test_a_plan_says_what_would_be_done() -> None:
 
 def test_the_dimensions_of_a_label_are_reckoned_with_in_kernel_form() -> None:
     rows = np.random.default_rng(0).normal(size=(2000, 3))
-    with pytest.raises(RefusedError, match=r"takes about 3\d\d MB, the limit is 200 MB"):
+    with pytest.raises(RefusedError, match=r"takes about 3\d\d MB; the limit is 200 MB"):
         fit(rows, np.arange(2000), classes=True, kernel="rbf", resources=resources(limit=200_000_000))

@@ -668,15 +668,15 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
         (lambda: pcatool.transform(without_means, holed, missing="mean"), "holds no column means; give missing="),
         (
             lambda: pcatool.transform(kernel, holed, missing="project"),
-            'needs a model of method="pca", this is a kernel model',
+            'needs a model of method="pca", but this is a kernel model',
         ),
         (
             lambda: pcatool.transform(supervised, frame, missing="em"),
-            'needs a model of method="pca", this is a supervised model',
+            'needs a model of method="pca", but this is a supervised model',
         ),
         (
             lambda: pcatool.reconstruct(supervised, frame, fill=True),
-            'fill=True needs a model of method="pca", this is a supervised',
+            'fill=True needs a model of method="pca", but this is a supervised',
         ),
     ]
     scores = pcatool.transform(em, frame)

@@ -616,12 +616,12 @@ def test_a_setting_that_is_not_known_is_kept() -> None:
 def test_a_scale_is_what_the_settings_say() -> None:
     X = np.random.default_rng(3).normal(size=(30, 4)) * [1, 5, 1e-3, 1e5]
     model = pcatool.fit(X, standardize=True)
-    with pytest.raises(ModelError, match="the model is standardised, but std is not that of the columns"):
+    with pytest.raises(ModelError, match="the model is standardised, but std does not match the column variances"):
         replace(model, std=model.std * [1, 1, 1, 1.5], statistic=None)
     with pytest.raises(ModelError, match="std is not 1"):
         model.with_meta(standardize=False)
     plain = pcatool.fit(X)
-    with pytest.raises(ModelError, match="std is not that of the columns"):
+    with pytest.raises(ModelError, match="std does not match the column variances"):
         plain.with_meta(standardize=True)
     with pytest.raises(ModelError, match="std is not 1, but the model is not standardised"):
         replace(plain, std=plain.std * 2, statistic=None)

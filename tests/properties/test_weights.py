@@ -85,7 +85,7 @@ def test_weights_that_add_up_to_about_1_count_no_rows(part: float, standardize: 
         fit(w, ddof=1, standardize=standardize)
     assert "the weights add up to 1.0000000" in str(error.value)
     assert "ddof=1 leaves a divisor of " in str(error.value)
-    assert 'weights that are no counts need weights_kind="reliability"; or use ddof=0' in str(error.value)
+    assert 'give weights_kind="reliability" if the weights are not counts, or use ddof=0' in str(error.value)
     equal = fit(w, ddof=1, standardize=standardize, weights_kind="reliability")
     np.testing.assert_allclose(
         equal.eigenvalues, fit(w * 1000, ddof=1, standardize=standardize, weights_kind="reliability").eigenvalues
@@ -99,16 +99,15 @@ def test_they_count_none_either_where_cells_are_missing(missing: str, part: floa
     X[3, 1] = np.nan
     w *= (1 + part) / w.sum()
     with pytest.raises(
-        RefusedError, match=r"rounding leaves accurate only to .* of its value; weights that are no counts need"
+        RefusedError,
+        match=r"with a relative error of .*; give weights_kind=\"reliability\" if the weights are not counts",
     ):
         pcatool.fit(framed(X, w), weights="w", ddof=1, missing=missing, components=1)
     assert pcatool.fit(framed(X, w), weights="w", missing=missing, components=1).k == 1
 
 
 def test_weights_that_add_up_to_less_than_1() -> None:
-    with pytest.raises(
-        DataError, match=r"leaves a divisor of -0\.5 for 10 rows; weights that are no counts need weights_kind"
-    ):
+    with pytest.raises(DataError, match=r"leaves a divisor of -0\.5 for 10 rows; give weights_kind"):
         fit(np.full(10, 0.05), ddof=1)
     with pytest.raises(DataError, match="leaves a divisor of 0 for 1 row; use ddof=0"):
         fit([5.0], [[1.0, 2.0]], ddof=1, center=False, weights_kind="reliability")
@@ -211,7 +210,8 @@ def test_the_first_row_of_hardly_any_weight_costs_no_digits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "remedy"), [("w", "leave out rows of tiny weight"), (None, "subtract from the values")]
+    ("weights", "remedy"),
+    [("w", "leave out rows of tiny weight"), (None, "subtract a number near its mean from each column")],
 )
 def test_a_solution_without_a_component_is_refused(weights: str | None, remedy: str) -> None:
     problem = Problem(("a", "b"), 10, weights=weights and "frequency")
