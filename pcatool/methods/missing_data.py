@@ -116,7 +116,7 @@ def _warn_inflated(reporter: Reporter, fitted: EMFit, problem: Problem) -> None:
     if much.any():
         names = listed(problem.columns[j] for j in np.flatnonzero(much).tolist())
         reporter.warn(
-            f"the fit overestimates the variance of these columns by more than a factor of {INFLATED:g}: {names}; "
+            f"the fitted variance of these columns is more than {INFLATED:g} times their observed variance: {names}; "
             "use a larger -k"
         )
 

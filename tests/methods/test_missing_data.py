@@ -11,7 +11,7 @@ import pytest
 
 import pcatool
 from pcatool.arrays import Array
-from pcatool.errors import DataError, PcatoolWarning, UsageError
+from pcatool.errors import DataError, PcatoolNote, PcatoolWarning, UsageError
 from pcatool.model.model import Model
 
 TRIPLES = {"triples": ("user", "item", "rating")}
@@ -53,6 +53,32 @@ def test_components_that_leave_no_noise(k: int, remedy: str, rng: np.random.Gene
     assert fitted(X, components=k, missing="em")[1] == [
         f"the components explain every observed cell and leave no noise{remedy}"
     ]
+
+
+def test_variances_too_different_for_the_noise_of_em(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(30, 1)) * [1.0, 2e6, 3.0]
+    X[0, 0] = np.nan
+    _, said = fitted(X, components=1, missing="em")
+    assert (
+        "column variances differ so much that EM cannot estimate noise in the columns of small variance; "
+        "use standardize=True" in said
+    )
+
+
+def test_a_column_with_more_variance_in_the_fit_than_in_its_cells_is_named(rng: np.random.Generator) -> None:
+    a = rng.normal(size=1000)
+    b = np.where(np.abs(a) < 0.3, a, np.nan) + 0.01 * rng.normal(size=1000)
+    _, said = fitted(pd.DataFrame({"a": a, "b": b, "c": a + 0.1 * rng.normal(size=1000)}), components=1, missing="em")
+    assert any("is more than 3 times their observed variance: 'b'; use" in text for text in said)
+
+
+def test_a_share_past_the_noise_says_how_many_components_are_kept(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 12)) * 3 + rng.normal(size=(300, 12))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    with pytest.warns(
+        PcatoolNote, match=r"0\.999 would need components as weak as the noise, so the model keeps only \d"
+    ):
+        pcatool.fit(X, components=0.999, missing="em")
 
 
 def test_centred_rows_are_filled_in_two_passes(rng: np.random.Generator) -> None:

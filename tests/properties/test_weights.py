@@ -180,6 +180,13 @@ def test_weights_that_a_double_cannot_hold_are_named_with_the_remedy(w: float, s
     assert error.value.exit_code == 6
 
 
+def test_weights_that_cancel_in_the_divisor_are_refused() -> None:
+    with pytest.raises(
+        RefusedError, match="divides by a difference of weights, which is only rounding error; use ddof=0"
+    ):
+        fit([1.0, 1e-320], ROWS[:2], weights_kind="reliability", ddof=1)
+
+
 @pytest.mark.parametrize(("rows", "weight"), [(1, 1e299), (4, 1e150)])
 def test_a_mean_whose_square_times_the_weights_is_more_than_a_double_holds(rows: int, weight: float) -> None:
     """Rows are equal, so that their squares about the mean are 0."""
