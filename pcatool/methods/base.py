@@ -103,11 +103,12 @@ def listed_components(indices: Sequence[int]) -> str:
     return shown if len(indices) <= FEW else f"{shown} and {len(indices) - FEW} more"
 
 
-def note_constant(reporter: Reporter, columns: Sequence[str], constant: Iterable[int], so: str) -> None:
-    """Note the names of constant columns; `so` is the consequence."""
+def note_constant(reporter: Reporter, columns: Sequence[str], constant: Iterable[int], adding: str) -> None:
+    """Note the names of constant columns, which add `adding`, such as "no variance"."""
     names = [columns[j] for j in constant]
     if names:
-        reporter.note(f"constant {'column' if len(names) == 1 else 'columns'}, {so}: {listed(names)}")
+        those = "a constant column adds" if len(names) == 1 else "constant columns add"
+        reporter.note(f"{those} {adding}: {listed(names)}")
 
 
 # Names of identifiers; names of row numbers; names of whole numbers in steps of one that are no identifiers.

@@ -225,7 +225,7 @@ class KernelTask:
             what = f"column {show(data.columns[0])} is" if data.d == 1 else f"all {grouped(data.d)} columns are"
             raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
         if kernel.invariant:
-            note_constant(self.reporter, data.columns, constant, "without effect on the kernel")
+            note_constant(self.reporter, data.columns, constant, "nothing to the kernel")
         return prepared
 
     def check_rows(self, n: int, most: int) -> None:

@@ -330,7 +330,7 @@ class PCA:
         """Write the notes and warnings that the user should see before trusting the components."""
         solution, k = solved.solution, solved.choice.k
         if problem.center:
-            note_constant(self.reporter, problem.columns, solution.constant, "carrying no variance")
+            note_constant(self.reporter, problem.columns, solution.constant, "no variance")
         warn_past_rank(self.reporter, solution.rank, k, "the data have")
         better = f"; {MORE_DIGITS[solved.name]} keeps more digits" if solved.name in MORE_DIGITS else ""
         if solved.name != EM:  # EM has warnings of its own

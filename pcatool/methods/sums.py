@@ -327,7 +327,8 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
         raise RefusedError(
             f"the variance of column {show(names[0])} {said}: cancellation leaves fewer than 8 digits of the scale "
             "of the column",
-            f"leave it out first (pcatool refit -x {','.join(names)}), or fit the remaining rows",
+            f"leave {'it' if len(names) == 1 else 'such columns'} out first (pcatool refit -x {','.join(names)}), "
+            "or fit the remaining rows",
         )
 
 

@@ -228,7 +228,7 @@ class SupervisedPCA(PCA):
 
     def _write_notes(self, problem: Problem, solved: Solved) -> None:
         solution, k = solved.solution, solved.choice.k
-        note_constant(self.reporter, problem.columns, solution.constant, "carrying no variance")
+        note_constant(self.reporter, problem.columns, solution.constant, "no variance")
         self._warn_doubts(solution.rank, k, solved.uncertain)
         self._compare_scales(problem, solution)
 

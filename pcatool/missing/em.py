@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import SERIAL, Accumulator, Array, Block, Engine, block_rows
-from pcatool.errors import DataError, RefusedError, grouped
+from pcatool.errors import DataError, RefusedError, counted, grouped
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.moments import Moments, MomentsAccumulator
@@ -175,7 +175,9 @@ def fit_em(
         try:
             return _fit_iteratively(rows, problem, census, k, most_steps, gain, engine)
         except np.linalg.LinAlgError:
-            raise RefusedError(f"the observed cells do not determine {k} components", "use a smaller -k") from None
+            raise RefusedError(
+                f"the observed cells do not determine {counted(k, 'component')}", "use a smaller -k"
+            ) from None
 
 
 def _several_passes(rows: Rows | SparseRows) -> None:
@@ -203,7 +205,7 @@ def check_number(k: int, census: Census, problem: Problem) -> None:
     most = most_components(census, problem)
     if most < k:
         raise DataError(
-            f"-k {k} of {problem.d} columns needs {grouped(_parameter_count(k, problem))} parameters, "
+            f"-k {k} of {counted(problem.d, 'column')} needs {grouped(_parameter_count(k, problem))} parameters, "
             f"and there are {grouped(int(census.cells.sum()))} observed cells",
             f"use -k {most} or less" if most else "give more rows",
         )
@@ -226,7 +228,8 @@ def _parameter_count(k: int, problem: Problem) -> int:
 def _too_many(k: int, census: Census, problem: Problem) -> DataError:
     bound = min(census.rows, problem.d)
     return DataError(
-        f"-k {k}: {census.rows} rows with values and {problem.d} columns give 1 to {bound} components",
+        f"-k {k}: {counted(census.rows, 'row')} with values and {counted(problem.d, 'column')} give 1 to "
+        f"{counted(bound, 'component')}",
         f"use -k {bound} or less" if k > bound else "use -k 1 or more",
     )
 

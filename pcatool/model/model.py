@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, ModelError, UsageError, percent, show
+from pcatool.errors import DataError, ModelError, UsageError, counted, percent, show
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import center_rows, row_means
 from pcatool.model.validate import OPTIONAL, check_model, check_orthonormal
@@ -229,7 +229,7 @@ class Model:
         if k is None or k == self.k:
             return self
         if not 1 <= k <= self.k:
-            has = "1 component" if self.k == 1 else f"{self.k} components"
+            has = counted(self.k, "component")
             raise DataError(f"-k {k}: the model has {has}", f"give a number from 1 to {self.k}, or leave out -k")
         return replace(self, basis=self.basis[:, :k])
 
@@ -263,7 +263,7 @@ class Model:
         scores.
         """
         if Z.shape[1] > len(self.score_names()):
-            raise DataError(f"a row has {Z.shape[1]} scores, but the model has {self.k} components")
+            raise DataError(f"a row has {Z.shape[1]} scores, but the model has {counted(self.k, 'component')}")
         with threads(1):
             if self.whitening == "zca":
                 Z = Z @ self.basis

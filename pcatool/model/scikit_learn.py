@@ -334,7 +334,7 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
     if not np.all(np.isfinite(singular)):
         raise ModelError(
             "singular_values_ are not finite, so the divisor of the variances is unknown",
-            "weighted rows cannot be converted",
+            "a fit with weights cannot be converted",
         )
     if singular.dtype != np.float64:
         return 1
