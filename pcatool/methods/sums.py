@@ -325,8 +325,7 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
         names, error = [columns[i] for i in inaccurate], rounding[inaccurate[0]]
         said = f"would have a relative error of {error:.0e}" if error < 1 else "would be only rounding error"
         raise RefusedError(
-            f"the variance of column {show(names[0])} {said}: cancellation leaves fewer than 8 digits of the scale "
-            "of the column",
+            f"the variance of column {show(names[0])} {said}: cancellation leaves fewer than 8 correct digits",
             f"leave {'it' if len(names) == 1 else 'such columns'} out first (pcatool refit -x {','.join(names)}), "
             "or fit the remaining rows",
         )

@@ -323,14 +323,14 @@ def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], 
     if cast is None:
         raise DataError(
             f"{name}: column {show(column)} has type {array.type}, but type {kind} in the first input",
-            "give the inputs one by one",
+            "run each input by itself",
         )
     changed = next(_changed(array, cast), None)
     if changed is not None:
         raise DataError(
             f"{place(changed)}, column {show(column)}: {show(array[changed].as_py())} would change if read as {kind}, "
             "the type of the column in the first input",
-            f"give the inputs one by one, or {name} first",
+            f"run each input by itself, or give {name} first",
         )
     return cast
 

@@ -529,7 +529,7 @@ def test_what_cancels_too_far_is_refused() -> None:
     with pytest.raises(RefusedError) as error:
         pcatool.subtract(pcatool.fit(frame, standardize=True), frame[:10])
     assert "the variance of column 'c' would have a relative error of " in str(error.value)
-    assert "cancellation leaves fewer than 8 digits of the scale of the column; " in str(error.value)
+    assert "cancellation leaves fewer than 8 correct digits; " in str(error.value)
     assert pcatool.subtract(pcatool.fit(frame.drop(columns="c"), standardize=True), frame[:10]).n_samples == 690
     some = frame.copy()
     some.loc[:9, "c"] /= 1e4

@@ -180,7 +180,7 @@ def test_a_kept_value_is_not_changed_by_the_type_of_the_first(
         return
     with pytest.raises(DataError, match=re.escape("2.parquet") + ".*" + re.escape(said)) as error:
         read(*files, keep=["v"], columns=["a"])
-    assert "give the inputs one by one" in error.value.remedy
+    assert "run each input by itself" in error.value.remedy
 
 
 def test_a_kept_column_in_which_nothing_is_takes_the_type_of_the_next(tmp_path: Path) -> None:
