@@ -202,7 +202,7 @@ def test_spellings_of_missing_cells_are_those_of_the_reader() -> None:
 
 
 def test_endings_of_tables_in_a_folder_are_those_of_the_readers() -> None:
-    (sentence,) = re.findall(r"Tables are the files whose names(.*?) after it", TOPICS["files"].text, re.DOTALL)
+    (sentence,) = re.findall(r"A file in a folder is a table if(.*?) such an ending", TOPICS["files"].text, re.DOTALL)
     suffixes = {suffix for entry in READERS.entries.values() for suffix in entry.suffixes}
     assert set(in_code(sentence)) == suffixes | set(COMPRESSED)
 
@@ -218,7 +218,7 @@ def test_first_block_of_rows_is_as_long_as_described() -> None:
 
 def test_json_keys_of_fit_and_transform_are_described(place: Path, environment: dict[str, str]) -> None:
     described: dict[str, set[str]] = {"fit": set(), "transform": set()}
-    for keys, commands, _ in TOPICS["unattended"].table("key | of | value |"):
+    for keys, commands, _ in TOPICS["unattended"].table("key | command | value |"):
         for command in described if commands == "both" else in_code(commands):
             described[command] |= set(in_code(keys))
     again = "sample_data/orders.csv sample_data/orders.csv"
