@@ -174,7 +174,7 @@ def in_code(cell: str) -> list[str]:
     ("topic", "heading", "registry"),
     [
         ("methods", "solver | when | passes, memory |", SOLVERS),
-        ("methods", "kernel | of two rows x and y | new rows |", KERNELS),
+        ("methods", "kernel | value for two rows x and y | scores of new rows |", KERNELS),
         ("cluster", "`--engine` | needs | `--scheduler` |", ENGINES),
     ],
 )
