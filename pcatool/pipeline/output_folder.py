@@ -229,8 +229,7 @@ def write_each(
         reporter.warn(
             f"left out {grouped(len(outputs.skipped))} of {grouped(len(tasks))} files:", reason_lines(outputs.skipped)
         )
-    if not outputs.resumed:
-        warn_of_empty_results(outputs.row_counts, [task.input for task in todo], outputs.options, reporter)
+    warn_of_empty_results(outputs.row_counts, [task.input for task in todo], outputs.options, reporter)
     return outputs
 
 

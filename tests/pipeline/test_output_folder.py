@@ -257,6 +257,21 @@ def test_no_clobber_and_resume(here: Path) -> None:
     assert changed == {"c.parquet"}
 
 
+@pytest.mark.parametrize("gone", ["a.csv", "b.csv"])
+def test_a_resumed_run_warns_of_rows_left_empty(gone: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    for name in ("a.csv", "b.csv"):
+        Path("data", name).write_text("x,y\n1,2\n,3\n5,4\n4,9\n")
+    with pytest.warns(PcatoolWarning, match="dropped 1 of 4 rows"):
+        pcatool.save_model(pcatool.fit("data/a.csv", missing="drop"), "m.npz")
+    with pytest.warns(PcatoolWarning, match="2 of 8 rows have missing cells: their results are empty"):
+        pcatool.transform("m.npz", "data", output="out/")
+    Path("out", gone).unlink()
+    with pytest.warns(PcatoolWarning, match="1 of 4 rows has missing cells: its results are empty"):
+        pcatool.transform("m.npz", "data", output="out/", resume=True)
+
+
 def test_an_input_that_is_replaced_while_it_is_read_is_not_done(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a file that was written before, as a job does that writes one and renames it."""
     Path("new.csv").write_text(text(7, 9))
