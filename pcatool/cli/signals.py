@@ -156,7 +156,7 @@ def stoppable() -> Iterator[None]:
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """Report an exception that Python cannot raise, except `Stopped`, for which the signal is sent again."""
+    """Report an exception that Python cannot raise; ignore `Stopped`, whose signal `StopOnSignal` sends again."""
     if not isinstance(unraisable.exc_value, Stopped):
         sys.__unraisablehook__(unraisable)
 

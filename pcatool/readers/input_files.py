@@ -110,9 +110,10 @@ class InputFiles:
         return table if partitions is None else partitions.of(table, opened.input.path)
 
     def open_later(self, run: Runner, table: Table) -> Iterator[OpenedAhead]:
-        """Yield the files after the current one, in order; `run` opens the next few ahead.
+        """Yield an `OpenedAhead` for each file after the current one, in order.
 
-        Opening small wide files takes as long as reading them.
+        `run` opens local Parquet files ahead, because opening small wide files takes as long as reading them. For
+        other files, or when the first `table` is large, the `OpenedAhead` is empty and `table_of_next` opens the file.
         """
         following, most = range(self.position + 1, len(self)), _most_ahead(table)
         return run(self._open_ahead, following, most=most) if most else (OpenedAhead() for _ in following)

@@ -138,10 +138,10 @@ def _is_empty_vector(column: Column) -> bool:
 
 
 class NewColumns:
-    """Columns that only inputs after the first have, for a warning.
+    """Columns of later inputs that the run leaves out because of the first input, for a warning.
 
-    Without `keep_all`, these are columns of numbers that the fit leaves out; `excluded` are the terms of -x. With
-    `keep_all` (--keep-all), these are all columns that are not passed through.
+    Without `keep_all`, these are columns of numbers that are absent or not numbers in the first input, and that no term
+    of -x (`excluded`) matches. With `keep_all` (--keep-all), these are all columns that the first input lacks.
     """
 
     def __init__(self, first: Table, excluded: Sequence[str] = (), *, keep_all: bool = False) -> None:

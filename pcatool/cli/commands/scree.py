@@ -139,7 +139,7 @@ def run(
 
 
 def _rule_names(rules: str | None) -> list[str] | None:
-    """Return the names in `--rules`, checked before anything is read; None for all rules."""
+    """Return the names in `--rules`, checked before anything is read; None for `all`, and also without the option."""
     if rules in (None, "all"):
         return None
     names = str(rules).split(",")
