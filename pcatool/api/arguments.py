@@ -93,7 +93,8 @@ def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
         others = [name for name in settings if name != "components"]
         if others:
             raise UsageError(
-                f"{fitting.no_effect(others)} on a model that is already fitted", "give data, or leave it out"
+                f"{fitting.no_effect(others)} on a model that is already fitted",
+                f"give data instead of a model, or leave out {', '.join(others)}",
             )
         (options,) = option_records(settings, FitOptions)
         return fitting.Fitted.of_model(subject, fitting.split_off_components(options)[0])

@@ -87,9 +87,12 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack
     import pandas as pd
 
     if isinstance(model, Model) and (others := [name for name in settings if name != "seed"]):
-        raise UsageError(f"{fitting.no_effect(others)} on a model that is already fitted", "give data, or leave it out")
+        raise UsageError(
+            f"{fitting.no_effect(others)} on a model that is already fitted",
+            f"give data instead of a model, or leave out {', '.join(others)}",
+        )
     job = job_of(model, settings)
     fitted = fitting.Fitted(model, RowCounts()) if isinstance(model, Model) else fitting.model_or_fit(job)
     if fitted.shown_k is not None:
-        raise UsageError("components has no effect: the rules use all eigenvalues", "leave it out")
+        raise UsageError("components has no effect: the rules use all eigenvalues", "leave out components")
     return pd.DataFrame(reporting.rule_choices(fitted, rules, job.options.seed), columns=["rule", "k", "reason"])

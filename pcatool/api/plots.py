@@ -93,7 +93,7 @@ def plot(
     request.check(job.options)
     fitted = model_of(model) if data is not None or is_model(model) else None
     if fitted is not None and data is None and request.needs_rows:
-        raise UsageError("a model has no rows to draw", "give rows as data")
+        raise UsageError("a model has no rows to draw", "give the rows, as in data='rows.csv'")
     if output is not None:
         plot.draw(job, request, fitted)
         return None

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["components", "diff", "explain_variance", "inspect", "scree"]
 
+# Remedy for `image` without `output`, and for their settings without both.
+PICTURE_REMEDY = "give image and output, as in image=(8, 8), output='components.png'"
+
 
 @overload
 def explain_variance(model: Any, *, threshold: None = None, **settings: Unpack[FitSettings]) -> pd.DataFrame: ...
@@ -95,10 +98,12 @@ def scree(
     if output is None and (scales != ScreeLook() or names or picture.given is not None):
         raise UsageError(
             "log, log_components, all_components, rules, size and dpi need a picture",
-            "give output, such as 'scree.png'",
+            "give output, as in output='scree.png'",
         )
     if output is not None and width is not None:
-        raise UsageError("width has no effect on a picture", "give its width and height in inches with size")
+        raise UsageError(
+            "width has no effect on a picture", "give the width and height of the picture in inches, as in size=(8, 6)"
+        )
     fitted = fitted_of(model, settings)
     if output is not None:
         named = None if names == ("all",) else tuple(name for text in names for name in text.split(","))
@@ -169,9 +174,9 @@ def components(
     names, first, shape = parse_values(values), parse_first(first), parse_image(image)
     picture = PictureOptions(size, dpi)  # type: ignore[arg-type]  # the record parses it
     if shape is None and picture.given is not None:
-        raise UsageError("size and dpi need a picture", "give image and output, too")
+        raise UsageError("size and dpi need a picture", PICTURE_REMEDY)
     if (shape is None) != (output is None):
-        raise UsageError("a picture needs both image and output", "as in image=(8, 8), output='components.png'")
+        raise UsageError("a picture needs both image and output", PICTURE_REMEDY)
     form = picture_form(output) if output is not None else ""
     fitted = model_or_fit(model, settings)
     if shape is None:

@@ -198,7 +198,9 @@ def deliver(
         return None
     if output_folder.goes_to_folder(output):
         if not is_path(data):
-            raise UsageError("the output is a folder, but the data are not files", "give a file as output")
+            raise UsageError(
+                "the output is a folder, but the data are not files", "give a file, as in output='scores.csv'"
+            )
         output_folder.write_each(make, data_of(data), table, output, path, Warnings())
         return None
     named = data_of(data)

@@ -303,7 +303,7 @@ def test_a_picture_in_a_file(tmp_path: Path) -> None:
 def test_a_picture_needs_a_size_a_file_and_that_many_pixels(tmp_path: Path) -> None:
     model = pcatool.fit(DIGITS, components=3)
     for settings in ({"image": (8, 8)}, {"output": tmp_path / "a.png"}):
-        with pytest.raises(pcatool.UsageError, match="a picture needs both image and output"):
+        with pytest.raises(pcatool.UsageError, match="a picture needs both image and output; give image and output"):
             pcatool.components(model, **settings)
     with pytest.raises(pcatool.UsageError, match=r"end it with \.png, \.svg or \.pdf"):
         pcatool.components(model, image=(8, 8), output=tmp_path / "a.gif")

@@ -307,7 +307,7 @@ def test_what_a_picture_leaves_out_is_told(
 def test_a_model_needs_rows_and_a_picture_of_columns_none(orders: Model, tmp_path: Path) -> None:
     pcatool.save_model(orders, tmp_path / "m.npz")
     for model in (orders, tmp_path / "m.npz"):
-        with pytest.raises(pcatool.UsageError, match="a model has no rows to draw; give rows as data"):
+        with pytest.raises(pcatool.UsageError, match="a model has no rows to draw; give the rows, as in data="):
             pcatool.plot("scores", model)
     with pytest.raises(pcatool.UsageError, match="already fitted: standardize=True has no effect"):
         pcatool.plot("scores", orders, ORDERS, standardize=True)

@@ -298,10 +298,10 @@ def test_from_python_what_is_for_a_picture_needs_one(tmp_path):
         with pytest.raises(UsageError, match="all_components, rules, size and dpi need a picture; give output"):
             pcatool.scree(X, **wish)
     for wish in ({"size": "4x3"}, {"dpi": 50}):
-        with pytest.raises(UsageError, match="size and dpi need a picture; give image and output, too"):
+        with pytest.raises(UsageError, match="size and dpi need a picture; give image and output, as in image="):
             pcatool.components(X, **wish)
     with pytest.raises(
-        UsageError, match="width has no effect on a picture; give its width and height in inches with size"
+        UsageError, match="width has no effect on a picture; give the width and height of the picture in inches"
     ):
         pcatool.scree(X, output=tmp_path / "a.svg", width=40)
     assert not (tmp_path / "a.svg").exists()
