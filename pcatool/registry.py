@@ -136,7 +136,7 @@ SOLVERS = Registry(
 RULES = Registry(
     "rule for the number of components",
     {
-        "all": Entry("pcatool.rules.all:everything", "every component that carries variance"),
+        "all": Entry("pcatool.rules.all:everything", "every component that explains variance"),
         "ratio": Entry("pcatool.rules.ratio:ratio", "each component's share is at least a threshold", default=0.05),
         "eigenvalue": Entry(
             "pcatool.rules.eigenvalue:eigenvalue", "each eigenvalue is at least a threshold", default=1.0

@@ -199,7 +199,7 @@ class Spool:
         """Fill `into` with the bytes from byte `offset`, which must have been written."""
         while into:
             count = os.preadv(self._file.fileno(), [into], offset)
-            assert count > 0, "only what was put is asked for"
+            assert count > 0, "bytes are read before they were written"
             into, offset = into[count:], offset + count
 
     def __del__(self) -> None:

@@ -74,7 +74,7 @@ def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Mod
     5
     """
     if not models:
-        raise UsageError("there are no models to merge", "give one or more")
+        raise UsageError("merge needs a model", "give one model or more")
     (options,) = option_records(settings, AlignOptions)
     return combining.merge(map(named_model, models), options.align_to, Warnings()).model
 

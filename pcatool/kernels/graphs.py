@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, run_serially
-from pcatool.errors import DataError, RefusedError, counted, grouped
+from pcatool.errors import DataError, RefusedError, counted
 from pcatool.kernels.base import DualVectors, Kernel, KernelSettings, Prepared, row_slices
 from pcatool.kernels.functions import EPS, PRODUCT_ROUNDINGS, exact_pairs, squared_distances, squares
 from pcatool.kernels.lanczos import leading_pairs
@@ -136,8 +136,7 @@ def check_neighbour_count(count: int, n: int) -> None:
     """Raise DataError unless every one of n rows has `count` other rows."""
     if count >= n:
         raise DataError(
-            f"--neighbours {count} needs more than {counted(count, 'row')}, "
-            f"but there {'is' if n == 1 else 'are'} {grouped(n)}",
+            f"--neighbours {count} needs more than {counted(count, 'row')}, but the data have {counted(n, 'row')}",
             f"give --neighbours {n - 1} or less" if n > 1 else "give more rows",
         )
 

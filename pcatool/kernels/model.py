@@ -108,7 +108,9 @@ class KernelModel(Model):
         """Raise ModelError unless the number of training rows t fits the metadata: all rows, or the landmarks."""
         expected = self.meta.get("landmarks", self.n_samples)
         if isinstance(expected, bool) or expected != t or t > self.n_samples:
-            raise ModelError(f"it has {t} training rows, but must have {show(expected)} of {self.n_samples}")
+            raise ModelError(
+                f"it has {t} training rows, but its settings say {show(expected)} of {self.n_samples} rows"
+            )
         if self.landmarks and (self.kernel.graph or not self.kernel.of_rows):
             raise ModelError(f"kernel {self.settings.name} cannot have landmarks")
         if not self.kernel.of_rows and t != self.d:
@@ -164,7 +166,7 @@ class KernelModel(Model):
         """Raise UsageError: a kernel model cannot reconstruct rows exactly."""
         raise UsageError(
             "a kernel model cannot reconstruct rows exactly: the directions lie in the kernel's own space",
-            "--preimage gives an approximation",
+            "give --preimage for an approximation",
         )
 
     def with_preimage(self) -> Model:

@@ -98,7 +98,7 @@ class Landmarks:
         if not above.any():
             raise DataError(
                 f"kernel {kernel.settings.name} of the landmarks has no eigenvalue above 0",
-                "use other kernel parameters",
+                "use another --kernel, or other kernel parameters, such as --gamma",
             )
         F = (U[:, above] / np.sqrt(values[above]))[:, ::-1]
         self._values: Array = values[above][::-1]

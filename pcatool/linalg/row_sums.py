@@ -136,7 +136,7 @@ def _check_labels(means: Array, squares: Array, classes: bool) -> None:
     if not (len(squares) and np.all(squares >= 0)):
         raise ModelError("label_squares is empty, or holds a value below 0")
     if classes and not (np.all(means > 0) and abs(float(means.sum()) - 1) <= TOTAL_TOLERANCE):
-        raise ModelError("label_means do not hold the shares of the classes")
+        raise ModelError("label_means are not the shares of the classes")
 
 
 RowSums = Moments | Triangle | CrossMoments

@@ -75,10 +75,12 @@ def fit_from_statistic(
         name, solution = _solved(statistic, problem._replace(keeps_sums=False))
         if solution.rank == 0:
             raise RefusedError(
-                "the sums hold no component that is distinguishable from rounding error", "fit the rows themselves"
+                "the sums give no component that is distinguishable from rounding error", "run pcatool fit on the rows"
             )
         if float(solution.eigenvalues.sum()) > solution.total_variance * (1 + TOTAL_TOLERANCE):
-            raise RefusedError("the sums give a variance below 0: cancellation leaves too few digits", "fit the rows")
+            raise RefusedError(
+                "the sums give a variance below 0: cancellation leaves too few digits", "run pcatool fit on the rows"
+            )
         left_out = _left_out(statistic) / problem.divisor(statistic.centre)
         if not problem.center:
             left_out += _left_out_about_zero(statistic, problem, solution)
@@ -273,8 +275,8 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
         left = whole.centre.rows - gone.centre.rows
         if left < 1 or not whole.centre.weight > gone.centre.weight:
             raise DataError(
-                f"cannot remove {grouped(gone.centre.rows)} of {grouped(whole.centre.rows)} rows: none would be left",
-                "remove fewer rows, or fit anew",
+                f"cannot remove {grouped(gone.centre.rows)} of {grouped(whole.centre.rows)} rows: no row would be left",
+                "remove fewer rows",
             )
         if unknown := [name for name in gone.classes if name not in whole.classes]:
             raise _not_among(f"the model has no class {listed(unknown)}")
@@ -326,8 +328,8 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
         said = f"would have a relative error of {error:.0e}" if error < 1 else "would be only rounding error"
         raise RefusedError(
             f"the variance of column {show(names[0])} {said}: cancellation leaves fewer than 8 correct digits",
-            f"leave {'it' if len(names) == 1 else 'such columns'} out first (pcatool refit -x {','.join(names)}), "
-            "or fit the remaining rows",
+            f"leave {'this column' if len(names) == 1 else 'such columns'} out first "
+            f"(pcatool refit -x {','.join(names)}), or fit the remaining rows",
         )
 
 

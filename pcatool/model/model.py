@@ -278,7 +278,7 @@ class Model:
 
     def with_preimage(self) -> Model:
         """Return a model that reconstructs rows approximately; raise `UsageError` if this is not a kernel model."""
-        raise UsageError("--preimage has no effect: only kernel models need it", "leave out --preimage")
+        raise UsageError("--preimage has no effect: only kernel models need --preimage", "leave out --preimage")
 
     def project_and_reconstruct(self, X: Array) -> Array:
         """Project rows X (n, d) and reconstruct them, in original units."""

@@ -114,7 +114,7 @@ def _check_readable(model: Model) -> None:
         if model.statistic is not None:
             Statistic.of(model.statistic.arrays(), model.n_samples)
     except ModelError as error:
-        raise ModelError(f"the model could not be read back: {error.message}", "fit with --no-updatable") from None
+        raise ModelError(f"the model file would be invalid: {error.message}", "fit with --no-updatable") from None
 
 
 def load_model(path: str | Path) -> Model:
@@ -303,7 +303,7 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
     except Exception:
         raise _unusable(name, "its meta is not plain JSON with a format_version") from None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise _unusable(name, f"its format_version is {show(version)}")
+        raise _unusable(name, f"its format_version is {show(version)}, not a whole number of at least 1")
     if version > FORMAT_VERSION:
         raise ModelError(
             f"{show(name)} has format version {version}, but this pcatool reads versions up to {FORMAT_VERSION}",

@@ -41,7 +41,9 @@ def library() -> Library:
         raise UsageError(f"to_sklearn and from_sklearn need the package {package}", remedy) from None
     except ImportError as error:
         check_memory(error)
-        raise UsageError(f"scikit-learn does not load: {printable(str(error))}", "reinstall it") from error
+        raise UsageError(
+            f"scikit-learn does not load: {printable(str(error))}", "run pip install --force-reinstall scikit-learn"
+        ) from error
     return Library(PCA, IncrementalPCA, TruncatedSVD, KernelPCA, KernelCenterer, StandardScaler, Pipeline)
 
 
@@ -102,7 +104,7 @@ def _check(model: Model) -> None:
     if model.whitening == "zca":
         raise UsageError(
             "scikit-learn has no ZCA whitening",
-            "convert pcatool.refit(model, whiten='pca') instead",
+            "convert the model that pcatool.refit(model, whiten='pca') returns",
         )
 
 
@@ -213,7 +215,7 @@ def _check_kernel(model: KernelModel) -> None:
 # --- from scikit-learn ---
 
 # Estimators that can be converted, for error messages.
-CONVERTIBLE = "a fitted PCA or IncrementalPCA, or a Pipeline of a StandardScaler and one of them"
+CONVERTIBLE = "a fitted PCA or IncrementalPCA, alone or in a Pipeline after a StandardScaler"
 
 # Largest distance of a computed ddof from 0 or 1 that is taken for rounding error.
 DDOF_TOLERANCE = 0.25
@@ -334,7 +336,7 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
     if not np.all(np.isfinite(singular)):
         raise ModelError(
             "singular_values_ are not finite, so the divisor of the variances is unknown",
-            "a fit with weights cannot be converted",
+            "give an estimator that was fitted without weights",
         )
     if singular.dtype != np.float64:
         return 1

@@ -35,7 +35,7 @@ MIN_CHECKED_VARIANCE = 1e-280
 # Number of leading components that are checked against the sums over rows.
 CHECKED_COMPONENTS = 8
 
-UNSORTED = "eigenvalues are not in descending order, or one is below 0"
+UNSORTED = "eigenvalues are not in descending order, or an eigenvalue is below 0"
 
 # Components may be reordered to match an older model if their eigenvalues are nearly equal: the difference is at most
 # this share of the eigenvalue that belongs to the place.
@@ -57,9 +57,11 @@ def check_model(model: Model) -> None:
         if found != shape:
             raise ModelError(f"{name} has shape {found}, but {d} columns need {shape}")
     if model.eigenvalues.ndim != 1 or model.eigenvalues.size < model.k:
-        raise ModelError(f"eigenvalues have shape {model.eigenvalues.shape}, but there are {model.k} components")
+        raise ModelError(f"eigenvalues have shape {model.eigenvalues.shape}, but the model has {model.k} components")
     if d < 1 or model.k < 1 or model.n_samples < 1:
-        raise ModelError(f"it has {d} columns, {model.k} components, {model.n_samples} rows: each must be at least 1")
+        raise ModelError(
+            f"it has {d} columns, {model.k} components, {model.n_samples} rows: each number must be at least 1"
+        )
     for name in ("mean", "std", "basis", "eigenvalues", "total_variance", *shapes):
         if not np.all(np.isfinite(getattr(model, name))):
             raise ModelError(f"{name} has a value that is not finite")
@@ -159,7 +161,7 @@ def _check_places(model: Model) -> None:
     moved = np.flatnonzero(places != np.arange(len(places)))
     too_different = np.abs(values[moved] - by_size[moved]) > NEAR_EQUAL * by_size[moved]
     if np.any(too_different) or np.any(values[moved] == 0):
-        raise ModelError("aligned moves an eigenvalue to the place of one that is not nearly equal")
+        raise ModelError("aligned moves an eigenvalue to the place of an eigenvalue that is not nearly equal")
 
 
 def check_orthonormal(B: Array, name: str) -> None:
@@ -299,7 +301,7 @@ def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
         raise ModelError(f"rank is {show(rank)}, but must be from 1 to {sizes.possible}")
     constant = meta.get("constant_columns", 0)
     if constant > len(sizes.columns) - meta.get("center", True):
-        raise ModelError(f"constant_columns is {constant}, but there are {len(sizes.columns)} columns")
+        raise ModelError(f"constant_columns is {constant}, but the model has {len(sizes.columns)} columns")
     # A frequency weight counts a row several times, so a single row can have a divisor above 0.
     if sizes.rows <= meta.get("ddof", 0) and meta.get("weights_kind") != "frequency":
         raise ModelError(f"ddof is {meta['ddof']}, but must be below the number of rows, {sizes.rows}")
@@ -328,10 +330,12 @@ def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
         raise ModelError("certificate has relative_error and vouched of different lengths")
     minimum = min(sizes.kept, meta.get("rank", sizes.kept))  # components beyond the rank have no bound
     if "vouched" in certificate and not minimum <= len(vouched) <= sizes.known:
-        raise ModelError(f"certificate has bounds of {len(vouched)} components, but there are {minimum}")
+        raise ModelError(f"certificate has bounds of {len(vouched)} components, but needs {minimum}")
     for pair in certificate.get("close_pairs", []):
         if not 1 <= min(pair) < max(pair) <= sizes.known:
-            raise ModelError(f"certificate has the close pair {show(pair)}, but there are {sizes.known} eigenvalues")
+            raise ModelError(
+                f"certificate has the close pair {show(pair)}, but the model has {sizes.known} eigenvalues"
+            )
 
 
 def _check_em(meta: Mapping[str, Any]) -> None:

@@ -273,7 +273,7 @@ class Rows:
         if not self._started:
             self._started = True
             return self._first_pass()
-        assert self._reread is not None, "several_passes was not asked for"
+        assert self._reread is not None, "several_passes must be called before the first pass"
         return iter(self._reread())
 
     def _first_pass(self) -> Iterator[Array]:

@@ -122,7 +122,7 @@ def test_a_graph_in_parts_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_too_many_neighbours_are_refused(name: str) -> None:
     with pytest.raises(
-        DataError, match="--neighbours 9 needs more than 9 rows, but there are 9; give --neighbours 8 or"
+        DataError, match="--neighbours 9 needs more than 9 rows, but the data have 9 rows; give --neighbours 8 or"
     ):
         fit(X[:9], kernel=name, components=2, neighbours=9)
     assert fit(X[:9], kernel=name, components=2, neighbours=8).k == 2

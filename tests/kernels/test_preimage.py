@@ -176,7 +176,7 @@ def test_without_the_word_it_is_refused() -> None:
         lambda: model.reconstruct(np.zeros((1, 3))),
         lambda: model.project_and_reconstruct(cloud()),
     ):
-        with pytest.raises(UsageError, match=r"cannot reconstruct rows exactly.*--preimage gives an approximation"):
+        with pytest.raises(UsageError, match=r"cannot reconstruct rows exactly.*give --preimage for an approximation"):
             way()
 
 

@@ -322,7 +322,7 @@ def test_slips_are_mentioned() -> None:
     holes = table(0.0)[:3].drop(columns=["w", "y", "species"]).assign(a=np.nan)
     with pytest.warns(pcatool.PcatoolWarning, match="every row of the input was dropped: the model is unchanged"):
         assert dumps(pcatool.update(model, holes, missing="drop")) == dumps(model)
-    with pytest.raises(UsageError, match=r"there are no models to merge; give one or more"):
+    with pytest.raises(UsageError, match=r"merge needs a model; give one model or more"):
         pcatool.merge()
     with pytest.raises(UsageError, match=r"no setting is changed; give components, standardize=True, "):
         pcatool.refit(model)
@@ -511,7 +511,7 @@ def test_rows_that_were_never_there_are_not_taken_out() -> None:
     tight = frame.assign(b=frame["a"] + 1e-3 * frame["b"])
     with pytest.raises(DataError, match=f"{among}some combination of columns would have a variance below 0"):
         pcatool.subtract(pcatool.fit(tight), apart.assign(b=-0.5 * apart["a"]))
-    with pytest.raises(DataError, match=r"cannot remove 700 of 700 rows: none would be left; remove fewer"):
+    with pytest.raises(DataError, match=r"cannot remove 700 of 700 rows: no row would be left; remove fewer"):
         pcatool.subtract(model, frame)
     fixed = frame.assign(f=7.0)
     with pytest.raises(DataError, match="column 'f' would have a variance below 0"):
@@ -650,7 +650,7 @@ def test_what_leaves_no_component_is_refused() -> None:
     assert model.statistic is not None
     blurred = model.statistic._replace(rounding=np.full(6, 0.45))
     with pytest.raises(
-        RefusedError, match="the sums hold no component that is distinguishable from rounding error; fit the rows"
+        RefusedError, match="the sums give no component that is distinguishable from rounding error; run pcatool fit on"
     ):
         fit_from_statistic(blurred, model.columns, options_of(model), Reporter())
     normal = np.random.default_rng(0).normal(size=(80, 6))
@@ -808,7 +808,7 @@ def test_damaged_products_are_refused() -> None:
     for arrays, why in (
         ({"class_names": None}, "the sums over rows belong to another method"),
         ({"label_squares": np.array([-1.0, 1, 1])}, "label_squares is empty, or holds a value below 0"),
-        ({"label_means": np.ones((2, 3))}, "label_means do not hold the shares of the classes"),
+        ({"label_means": np.ones((2, 3))}, "label_means are not the shares of the classes"),
         (
             {"cross": 2 * np.asarray(classes.statistic.arrays()["cross"])},
             "the sums over rows do not give these components",

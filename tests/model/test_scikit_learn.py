@@ -124,7 +124,7 @@ def test_what_the_model_does_not_know_is_nan() -> None:
     weighted = pd.DataFrame(X, columns=NAMES).assign(w=2)
     made = pcatool.fit(weighted, components=2, weights="w").to_sklearn()
     assert np.all(np.isnan(made.singular_values_))
-    with pytest.raises(pcatool.ModelError, match="a fit with weights cannot be converted"):
+    with pytest.raises(pcatool.ModelError, match="give an estimator that was fitted without weights"):
         pcatool.from_sklearn(made)
 
 
