@@ -42,9 +42,9 @@ def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool)
         raise UsageError(f"--align-to: a {method} model cannot be aligned to a {older} model", f"give --method {older}")
     if old.standardized != standardized:
         which, flag = (
-            ("is standardised, but the new one is not", "give --standardize too")
+            ("is standardised, but the new model is not", "give --standardize")
             if old.standardized
-            else ("is not standardised, but the new one is", "leave out --standardize")
+            else ("is not standardised, but the new model is", "leave out --standardize")
         )
         raise UsageError(f"--align-to: the older model {which}", flag)
 
@@ -104,9 +104,9 @@ def _note_other_columns(model: Model, old: Model, reporter: Reporter) -> None:
     new, known = set(model.columns), set(old.columns)
     if new.isdisjoint(known):
         raise DataError(
-            f"--align-to: no column of the new model ({listed(model.columns)}) is in the older one "
+            f"--align-to: no column of the new model ({listed(model.columns)}) is in the older model "
             f"({listed(old.columns)})",
-            "align to a model of the same columns",
+            "give --align-to a model with the same columns",
         )
     for whose, names in (
         ("the new model", [name for name in model.columns if name not in known]),

@@ -164,15 +164,15 @@ class Identifiers(NamedTuple):
             )
             reporter.note(f"{listed(names)} {what}; {leave_out_all(names)}")
         for name in self.numbering:
-            numbers = f"{show(name)} is used as a feature, but numbers the {counted(n, 'row')} as an identifier does"
-            reporter.note(f"{numbers}; {leave_out_all([name])}")
+            numbers = f"its values number the {counted(n, 'row')}, as an identifier does"
+            reporter.note(f"{show(name)} is used as a feature, but {numbers}; {leave_out_all([name])}")
 
 
 def warn_past_rank(reporter: Reporter, rank: int, k: int, of: str, *, label: bool = False) -> None:
     """Warn about components past the rank; `of` names what has this rank, with its verb. `label`: in supervised PCA."""
     if k > rank:
         one = k == rank + 1
-        nothing = f"{'carries' if one else 'carry'} nothing{' about the label' if label else ''}"
+        nothing = f"{'explains' if one else 'explain'} {'nothing about the label' if label else 'no variance'}"
         zero = f"{'its eigenvalue' if one else 'their eigenvalues'}{'' if label else ' and scores'}"
         reporter.warn(
             f"{component_range(rank + 1, k)} {nothing}: {zero} {'is' if one and label else 'are'} 0, "

@@ -148,7 +148,7 @@ def no_dependence_error(labels: Labels) -> DataError:
     noun = "label" if len(labels.names) == 1 else "labels"
     return DataError(
         f"no column depends on {noun} {listed(labels.names)}: products of columns and {noun} are only rounding error",
-        "give another label or other columns",
+        "name another label with --label, or other columns with -c",
     )
 
 

@@ -251,15 +251,15 @@ class KernelTask:
             centred = "centred " if self.options.center else ""
             raise DataError(
                 f"the {centred}kernel has no eigenvalue above rounding error: there is no variance to explain",
-                "use another --kernel or other kernel parameters",
+                "use another --kernel, or other kernel parameters, such as --gamma",
             )
 
     def warn_negative(self, kernel: Kernel, negative: int, n: int, lowest: float) -> None:
         """Warn about `negative` eigenvalues below 0, of n; `lowest` is relative to the largest."""
         which = f"{grouped(negative)} of {grouped(n)} eigenvalues {'is' if negative == 1 else 'are'}"
         self.reporter.warn(
-            f"kernel {kernel.settings.name} is not positive semidefinite here: {which} negative (the lowest is "
-            f"{lowest:.2g} times the largest); negative eigenvalues give no components"
+            f"kernel {kernel.settings.name} is not positive semidefinite for these data: {which} negative (the lowest "
+            f"eigenvalue is {lowest:.2g} times the largest); negative eigenvalues give no components"
         )
 
     def decide(self, solved: SolvedKernel) -> tuple[Evidence, Choice]:

@@ -205,11 +205,11 @@ def constant_label(names: Sequence[str], value: str) -> DataError:
     if len(names) == 1:
         what, remedy = (
             f"label {show(names[0])} is {show(value)} in every row: nothing can depend on it",
-            "one that varies",
+            "a label that varies",
         )
     else:
         what = f"labels {listed(names)} are {show(value)} in every row: nothing can depend on them"
-        remedy = "some that vary"
+        remedy = "labels that vary"
     return DataError(what, f"give {remedy}")
 
 

@@ -390,7 +390,9 @@ def check_rank(solution: Solution, problem: Problem) -> None:
     """Raise `RefusedError` if no component is distinguishable from rounding error."""
     if solution.rank == 0:
         remedy = (
-            "leave out rows of tiny weight" if problem.weights else "subtract a number near its mean from each column"
+            "leave out rows with a tiny weight"
+            if problem.weights
+            else "subtract from each column a number near the column mean"
         )
         raise RefusedError(
             "no component is distinguishable from rounding error: rows differ too little for the size of their values",

@@ -220,7 +220,7 @@ class SupervisedPCA(PCA):
         if found.negative:
             some = f"{counted(found.negative, 'eigenvalue')} {'is' if found.negative == 1 else 'are'}"
             self.reporter.warn(
-                f"kernel {found.kernel.settings.name} is not positive semidefinite here: {some} negative; "
+                f"kernel {found.kernel.settings.name} is not positive semidefinite for these data: {some} negative; "
                 "negative eigenvalues give no components"
             )
         accurate = is_accurate(found.eigenvalues, found.error)

@@ -206,7 +206,7 @@ def check_number(k: int, census: Census, problem: Problem) -> None:
     if most < k:
         raise DataError(
             f"-k {k} of {counted(problem.d, 'column')} needs {grouped(_parameter_count(k, problem))} parameters, "
-            f"and there are {grouped(int(census.cells.sum()))} observed cells",
+            f"but the data have {grouped(int(census.cells.sum()))} observed cells",
             f"use -k {most} or less" if most else "give more rows",
         )
 

@@ -232,7 +232,7 @@ def policy_for_rows(model: Model, given: str | None, *, fill: bool, reconstructi
     if policy in LINEAR_POLICIES and method != "pca":
         what = "--fill" if fill and given is None else f"--missing {policy}"
         raise UsageError(
-            f"{what} needs a model of --method pca, but this is a {method} model",
+            f"{what} needs a model fitted with --method pca, but this model was fitted with --method {method}",
             f"give --missing keep{', without --fill' if fill else ''}, to leave rows with missing cells empty",
         )
     if policy == "mean" and model.fill_values is None:

@@ -214,7 +214,7 @@ def underflow_error(rows: int, squares: Array) -> Array:
 
 def too_few_rows(other: str = "") -> DataError:
     """Return the error for a single row; `other` is a remedy besides more rows."""
-    return DataError("a centred fit needs at least 2 rows, but there is 1", f"give more rows{other}")
+    return DataError("a centred fit needs at least 2 rows, but the data have 1 row", f"give more rows{other}")
 
 
 def check_columns(weights: NDArray[Any], columns: Sequence[str]) -> None:
@@ -227,7 +227,10 @@ def check_columns(weights: NDArray[Any], columns: Sequence[str]) -> None:
         raise DataError("every cell is missing", "give rows with values")
     if without:
         noun = "column" if len(without) == 1 else "columns"
-        raise DataError(f"no value in {noun} {listed(without)}", f"leave the {noun} out with -x")
+        raise DataError(
+            f"{noun} {listed(without)} {'has' if len(without) == 1 else 'have'} no value",
+            f"leave the {noun} out with -x",
+        )
 
 
 def check_solvable(
@@ -343,7 +346,7 @@ def _squares_underflow(problem: Problem, name: str, centre: Centre | None) -> Re
     light = centre.weight < 1 / LARGE
     return RefusedError(
         f"squares of the values of column {show(name)}, times the weights of their rows, underflow a double",
-        (f"multiply all weights by {_decade(1 / centre.weight)}, " if light else "leave out rows of tiny weight, ")
+        (f"multiply all weights by {_decade(1 / centre.weight)}, " if light else "leave out rows with a tiny weight, ")
         + "rescale the column, or leave it out with -x",
     )
 

@@ -728,7 +728,7 @@ def test_a_model_has_no_length(model: pcatool.Model) -> None:
 
 def test_warnings_are_pythons_and_point_at_the_caller() -> None:
     flat = np.column_stack([X[:, 0], X[:, 0]])
-    with pytest.warns(pcatool.PcatoolWarning, match="PC2 carries nothing") as caught:
+    with pytest.warns(pcatool.PcatoolWarning, match="PC2 explains no variance") as caught:
         pcatool.fit(flat, components=2)
     assert [Path(w.filename).name for w in caught] == [Path(__file__).name]
     holes = np.vstack([X, [np.nan, 1.0, 2.0]])
@@ -763,5 +763,8 @@ def test_an_array_of_all_scores_is_not_taken_for_rows() -> None:
 def test_rules_for_a_model_take_no_settings_of_a_fit() -> None:
     model = pcatool.fit(np.random.default_rng(0).normal(size=(30, 4)))
     assert len(pcatool.compare_rules(model, ["kaiser"], seed=3)) == 1
-    with pytest.raises(pcatool.UsageError, match="standardize has no effect on a model that is already fitted"):
+    with pytest.raises(
+        pcatool.UsageError,
+        match="that is already fitted; give data instead of a model, or leave out standardize",
+    ):
         pcatool.compare_rules(model, standardize=True)

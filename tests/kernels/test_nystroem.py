@@ -113,7 +113,7 @@ def test_a_share_a_rule_and_components_past_the_rank(standardize: bool) -> None:
     reporter = Reporter()
     more = whole_fit(X, kernel="linear", components=40, landmarks=40, reporter=reporter).model
     assert reporter.warnings[0].startswith(
-        "PC4 to PC40 carry nothing: their eigenvalues and scores are 0, because the kernel has rank 3 "
+        "PC4 to PC40 explain no variance: their eigenvalues and scores are 0, because the kernel has rank 3 "
     )
     assert not more.project(X)[:, 3:].any()
 
@@ -128,4 +128,4 @@ def test_row_means_are_taken_out_first() -> None:
 def test_an_indefinite_kernel_says_so() -> None:
     reporter = Reporter()
     whole_fit(cloud(200), kernel="sigmoid", gamma=1.0, components=2, landmarks=40, reporter=reporter)
-    assert any("kernel sigmoid is not positive semidefinite here" in text for text in reporter.warnings)
+    assert any("kernel sigmoid is not positive semidefinite for these data" in text for text in reporter.warnings)

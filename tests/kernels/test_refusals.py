@@ -53,10 +53,11 @@ def test_more_components_than_rows_are_refused() -> None:
 def test_components_past_the_rank_carry_nothing() -> None:
     model = whole_fit(X, kernel="linear", components=40).model
     assert warned(kernel="linear", components=40)[0] == (
-        "PC4 to PC40 carry nothing: their eigenvalues and scores are 0, because the kernel has rank 3 (-k all keeps 3)"
+        "PC4 to PC40 explain no variance: their eigenvalues and scores are 0, "
+        "because the kernel has rank 3 (-k all keeps 3)"
     )
     assert warned(kernel="linear", components=4)[0].startswith(
-        "PC4 carries nothing: its eigenvalue and scores are 0, because"
+        "PC4 explains no variance: its eigenvalue and scores are 0, because"
     )
     assert not model.eigenvalues[3:].any()
     assert not model.project(X)[:, 3:].any()
@@ -71,7 +72,7 @@ def test_too_few_rows(landmarks: int | None) -> None:
     with pytest.raises(DataError, match="no rows to fit"):
         fit(X[:0], landmarks=landmarks)
     with pytest.raises(
-        DataError, match="a centred fit needs at least 2 rows, but there is 1; give more rows, or fit with"
+        DataError, match="a centred fit needs at least 2 rows, but the data have 1 row; give more rows, or fit with"
     ):
         fit(X[:1], landmarks=landmarks)
     with pytest.raises(DataError, match="--ddof 1 leaves a divisor of 0 for 1 row; use --ddof 0"):
@@ -179,8 +180,8 @@ def test_a_share_of_nearly_equal_eigenvalues_is_remarked() -> None:
 def test_negative_eigenvalues_are_left_out_and_named() -> None:
     [text] = warned(np.diag([3.0, 2.0, 1.0, -0.5]), kernel="precomputed", components=2, center=False)
     assert text == (
-        "kernel precomputed is not positive semidefinite here: 1 of 4 eigenvalues is negative (the lowest is -0.17 "
-        "times the largest); negative eigenvalues give no components"
+        "kernel precomputed is not positive semidefinite for these data: 1 of 4 eigenvalues is negative "
+        "(the lowest eigenvalue is -0.17 times the largest); negative eigenvalues give no components"
     )
     model = fit(np.diag([3.0, 2.0, 1.0, -0.5]), kernel="precomputed", components="all", center=False)
     assert model.k == 3

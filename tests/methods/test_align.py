@@ -136,7 +136,7 @@ def test_columns_are_matched_by_name() -> None:
     ]
     with pytest.raises(
         DataError,
-        match=r"no column of the new model \('a', .*\) is in the older one \('v', .*\); align to a model",
+        match=r"no column of the new model \('a', .*\) is in the older model \('v', .*\); give --align-to a model",
     ):
         align(new, made([5.0, 3.0, 2.5, 1.0, 0.5], columns="vwxyz"))
 

@@ -186,10 +186,14 @@ def test_k_past_the_rank_is_kept_with_a_warning() -> None:
     assert found.model.k == 5
     assert found.model.eigenvalues[3:].tolist() == [0.0, 0.0, 0.0]
     assert found.reporter.warnings == [
-        "PC4 to PC5 carry nothing about the label: their eigenvalues are 0, "
+        "PC4 to PC5 explain nothing about the label: their eigenvalues are 0, "
         "because the dependence of the columns on the label has rank 3 (-k all keeps 3)"
     ]
-    assert fit(rows.X, rows.targets[:, 0], components=2).reporter.warnings[0].startswith("PC2 carries nothing")
+    assert (
+        fit(rows.X, rows.targets[:, 0], components=2)
+        .reporter.warnings[0]
+        .startswith("PC2 explains nothing about the label")
+    )
     np.testing.assert_array_equal(found.model.basis[:, :3], fit(rows.X, rows.y, classes=True, components=3).model.basis)
 
 

@@ -160,7 +160,7 @@ def test_an_indefinite_kernel_is_told() -> None:
     rows = case(40, 3)
     K = -KERNELS["rbf"][1](rows.X, rows.X) + 2 * np.outer(rows.y == 0, rows.y == 0)
     outcome = fit((K + K.T) / 2, rows.y, classes=True, kernel="precomputed", components="all")
-    assert "kernel precomputed is not positive semidefinite here" in outcome.reporter.warnings[0]
+    assert "kernel precomputed is not positive semidefinite for these data" in outcome.reporter.warnings[0]
     values = np.linalg.eigvals(
         (K + K.T) / 2 @ np.asarray(by_hand.centring(40) @ by_hand.delta(rows.y) @ by_hand.centring(40), dtype=float)
     )

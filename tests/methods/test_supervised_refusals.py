@@ -28,7 +28,7 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
     "one class": (
         lambda: fit(X, np.zeros(40), classes=True),
         DataError,
-        "label 'y' is 'class 0' in every row: nothing can depend on it; give one that varies",
+        "label 'y' is 'class 0' in every row: nothing can depend on it; give a label that varies",
     ),
     "one value": (lambda: fit(X, np.full(40, 2.5)), DataError, "label 'y' is '2.5' in every row"),
     "one value, rbf": (
@@ -39,14 +39,14 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
     "several labels of one value": (
         lambda: fit(X, np.tile([1.0, 3.0], (40, 1))),
         DataError,
-        "labels 'y1', 'y2' are '1, 3' in every row: nothing can depend on them; give some that vary",
+        "labels 'y1', 'y2' are '1, 3' in every row: nothing can depend on them; give labels that vary",
     ),
     "no rows": (lambda: fit(X[:0], Y[:0], classes=True), DataError, "no rows to fit"),
     "no rows, rbf": (lambda: fit(X[:0], TARGETS[:0], label_kernel="rbf"), DataError, "no rows to fit"),
     "one row": (
         lambda: fit(X[:1], Y[:1], classes=True),
         DataError,
-        "a centred fit needs at least 2 rows, but there is 1",
+        "a centred fit needs at least 2 rows, but the data have 1 row",
     ),
     "one row, rbf": (lambda: fit(X[:1], TARGETS[:1], label_kernel="rbf"), DataError, "needs at least 2 rows"),
     "constant columns": (lambda: fit(np.ones((40, 3)), Y, classes=True), DataError, "all 3 columns are constant"),
@@ -59,7 +59,7 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
         lambda: fit(WAVE[:, None], STEP, classes=True),
         DataError,
         "no column depends on label 'y': products of columns and label are only rounding error; "
-        "give another label or other columns",
+        "name another label with --label, or other columns with -c",
     ),
     "k above the bound": (
         lambda: fit(X, Y, classes=True, components=6),

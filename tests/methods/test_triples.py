@@ -351,7 +351,7 @@ AT = ["--triples", "user,item,rating"]
         ('user,item,rating\nann,tea,"$1,200"\n', [], "'$1,200' is not a plain number; read it with"),
         ("user,item,rating\n", [], "no rows to fit"),
         ("user,item,rating\nann,tea,\nbob,pie,NA\n", [], "every cell is missing"),
-        (GOOD, ["-k", "3"], "-k 3 of 3 columns needs 9 parameters, and there are 8 observed cells"),
+        (GOOD, ["-k", "3"], "-k 3 of 3 columns needs 9 parameters, but the data have 8 observed cells"),
         (GOOD, ["-k", "4", "--absent", "zero"], "-k 4"),
         (GOOD, ["--triples", "user,item"], "--triples 'user,item' names 2 columns; name three: user, item, value"),
         (GOOD, ["--triples", "1,2,2"], "--triples '1,2,2' names 2 columns; name three: user, item, value"),

@@ -93,7 +93,7 @@ def test_census_is_that_of_blocks(holed: Array) -> None:
 def test_a_column_without_a_cell_is_refused_by_name(holed: Array) -> None:
     X = np.array(holed)
     X[:, 7] = np.nan
-    with pytest.raises(DataError, match="no value in column 'c8'; leave the column out with -x"):
+    with pytest.raises(DataError, match="column 'c8' has no value; leave the column out with -x"):
         fit_em(cells_of(X, 0), problem_of(20), 2)
 
 

@@ -96,7 +96,7 @@ def test_a_column_without_a_cell_is_refused_by_name() -> None:
     X[:, 1] = np.nan
     found = moments_of(X, [100, 100])
     assert isinstance(found, PairSums)
-    with pytest.raises(DataError, match="no value in column 'c2'; leave the column out with -x"):
+    with pytest.raises(DataError, match="column 'c2' has no value; leave the column out with -x"):
         found.check(problem_of(3).columns)
 
 

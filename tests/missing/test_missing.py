@@ -621,9 +621,9 @@ def test_fits_that_are_refused(settings: dict[str, Any], said: str, holed: Array
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([[1, np.nan], [2, np.nan], [4, np.nan]], "no value in column 'c2'; leave the column out with exclude"),
+        ([[1, np.nan], [2, np.nan], [4, np.nan]], "column 'c2' has no value; leave the column out with exclude"),
         ([[np.nan, np.nan]] * 3, "every cell is missing; give rows with values"),
-        ([[np.nan, np.nan], [np.nan, 3.0]], "no value in column 'c1'"),
+        ([[np.nan, np.nan], [np.nan, 3.0]], "column 'c1' has no value"),
     ],
 )
 def test_tables_that_say_nothing(missing: str, rows: list[list[float]], said: str) -> None:
@@ -636,7 +636,7 @@ def test_too_few_cells_for_the_components(holed: Array) -> None:
     X = np.where(np.tri(6, 8, -1, dtype=bool)[:, ::-1], np.nan, holed[100:106])
     with pytest.raises(
         DataError,
-        match=r"components=6 of 8 columns needs 42 parameters, and there are \d+ observed cells; use components=\d",
+        match=r"components=6 of 8 columns needs 42 parameters, but the data have \d+ observed cells; use components=\d",
     ):
         pcatool.fit(X, components=6, missing="em")
     with pytest.raises(DataError, match=r"components=9"):
@@ -668,15 +668,15 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
         (lambda: pcatool.transform(without_means, holed, missing="mean"), "holds no column means; give missing="),
         (
             lambda: pcatool.transform(kernel, holed, missing="project"),
-            'needs a model of method="pca", but this is a kernel model',
+            'needs a model fitted with method="pca", but this model was fitted with method="kernel"',
         ),
         (
             lambda: pcatool.transform(supervised, frame, missing="em"),
-            'needs a model of method="pca", but this is a supervised model',
+            'needs a model fitted with method="pca", but this model was fitted with method="supervised"',
         ),
         (
             lambda: pcatool.reconstruct(supervised, frame, fill=True),
-            'fill=True needs a model of method="pca", but this is a supervised',
+            'fill=True needs a model fitted with method="pca", but this model was fitted with method="supervised"',
         ),
     ]
     scores = pcatool.transform(em, frame)

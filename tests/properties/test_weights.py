@@ -198,7 +198,7 @@ def test_a_mean_whose_square_times_the_weights_is_more_than_a_double_holds(rows:
 
 
 def test_squares_that_hardly_any_weight_lets_underflow_are_told() -> None:
-    with pytest.raises(RefusedError, match="underflow a double; leave out rows of tiny weight, rescale"):
+    with pytest.raises(RefusedError, match="underflow a double; leave out rows with a tiny weight, rescale"):
         fit([1.0, 1e-310], [[0.0, 0.0], [1e-10, 2.0]])
 
 
@@ -218,7 +218,7 @@ def test_the_first_row_of_hardly_any_weight_costs_no_digits() -> None:
 
 @pytest.mark.parametrize(
     ("weights", "remedy"),
-    [("w", "leave out rows of tiny weight"), (None, "subtract a number near its mean from each column")],
+    [("w", "leave out rows with a tiny weight"), (None, "subtract from each column a number near the column mean")],
 )
 def test_a_solution_without_a_component_is_refused(weights: str | None, remedy: str) -> None:
     problem = Problem(("a", "b"), 10, weights=weights and "frequency")

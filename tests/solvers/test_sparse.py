@@ -130,7 +130,7 @@ def test_a_column_without_a_cell() -> None:
     found = solve_sparse(cells_of(X, 0), problem_of(12, standardize=True), "zero")
     assert found.constant == (2, 6)
     assert (found.mean[6], found.std[6], found.variances[6]) == (0, 1, 0)
-    with pytest.raises(DataError, match="no value in column 'c7'; leave the column out with -x"):
+    with pytest.raises(DataError, match="column 'c7' has no value; leave the column out with -x"):
         solve_sparse(cells_of(X, 0), problem_of(12), "mean")
 
 
