@@ -314,7 +314,7 @@ class PcatoolError(Exception):
     ...     pcatool.fit("sample_data/houses.csv", compnents=2)
     ... except pcatool.PcatoolError as error:
     ...     print(error.message, "->", error.remedy, error.exit_code)
-    no setting called 'compnents' -> did you mean components? 2
+    there is no setting called 'compnents' -> did you mean components? 2
     """
 
     exit_code = 3
@@ -354,7 +354,7 @@ class UsageError(PcatoolError):
     >>> import pcatool
     >>> pcatool.fit("sample_data/houses.csv", standardise=True)
     Traceback (most recent call last):
-    pcatool.errors.UsageError: no setting called 'standardise'; did you mean standardize?
+    pcatool.errors.UsageError: there is no setting called 'standardise'; did you mean standardize?
     """
 
     exit_code = 2

@@ -75,7 +75,7 @@ class Registry:
         if name not in self.entries:
             near = nearest(name, self.entries)
             hint = f"did you mean {show(near)}?" if near else f"choose {', '.join(self.entries)}"
-            raise UsageError(f"no {self.noun} called {show(name)}", hint)
+            raise UsageError(f"there is no {self.noun} called {show(name)}", hint)
         return self.entries[name]
 
     def load(self, name: str) -> Any:

@@ -47,7 +47,7 @@ def test_constant_columns_are_named_once(solver: str, X: Array) -> None:
 
 
 @every_solver
-@pytest.mark.parametrize(("k", "warned"), [(1, ""), (2, ""), (3, "PC3 carries"), (4, "PC3 to PC4 carry")])
+@pytest.mark.parametrize(("k", "warned"), [(1, ""), (2, ""), (3, "PC3 explains"), (4, "PC3 to PC4 explain")])
 def test_components_past_the_rank(solver: str, X: Array, k: int, warned: str) -> None:
     X = np.column_stack([X[:, :2], X[:, :2]])
     reporter = said(X, solver=solver, components=k)

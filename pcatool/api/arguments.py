@@ -134,7 +134,7 @@ def option_records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> 
         if name not in known:
             called = OPTIONS.get(option_word(name), "").strip("-").replace("-", "_")
             near = called if called in known else nearest(name, known)
-            raise UsageError(f"no setting called {show(name)}", f"did you mean {near}?" if near else "")
+            raise UsageError(f"there is no setting called {show(name)}", f"did you mean {near}?" if near else "")
     return [kind(**{f.name: _plain(f, given[f.name]) for f in fields(kind) if f.name in given}) for kind in kinds]
 
 

@@ -207,10 +207,10 @@ def _settings(saved: Any) -> KernelSettings:
         raise ModelError(f"kernel is {show(saved)}, which this pcatool does not know", "update pcatool")
     uses = KERNELS.load(saved["name"]).uses
     if set(saved) != {"name", *uses}:
-        raise ModelError(f"kernel is {show(saved)}: {saved['name']} needs {', '.join(('name', *uses))}")
+        raise ModelError(f"kernel is {show(saved)}, but {saved['name']} needs {', '.join(('name', *uses))}")
     for setting in uses:
         value = saved[setting]
         number = isinstance(value, int if setting == "neighbours" else (int, float)) and not isinstance(value, bool)
         if not (number and LOWER_BOUNDS[setting] < value <= UPPER_BOUND):
-            raise ModelError(f"kernel's {setting} is {show(value)}")
+            raise ModelError(f"the kernel's {setting} is {show(value)}, which is not valid")
     return KernelSettings(**saved)

@@ -216,7 +216,9 @@ FOUND_SETTINGS = {
     "vectors": Setting(_is_widths, "not the lengths of vector columns"),
     "label_numbers": Setting(are_names, "not a list of names", ("supervised",), "labels"),
     "choice": TEXT,
-    "solver": Setting(lambda value: is_text(value) and value in KNOWN_SOLVERS, f"none of {', '.join(KNOWN_SOLVERS)}"),
+    "solver": Setting(
+        lambda value: is_text(value) and value in KNOWN_SOLVERS, f"not one of {', '.join(KNOWN_SOLVERS)}"
+    ),
     "reason": TEXT,
     "hsic": Setting(is_number, "not a number", ("supervised",)),
     "classes": Setting(lambda value: is_count(value) and value > 0, "not a number of classes", ("supervised",)),
@@ -330,7 +332,7 @@ def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
         raise ModelError("certificate has relative_error and vouched of different lengths")
     minimum = min(sizes.kept, meta.get("rank", sizes.kept))  # components beyond the rank have no bound
     if "vouched" in certificate and not minimum <= len(vouched) <= sizes.known:
-        raise ModelError(f"certificate has bounds of {len(vouched)} components, but needs {minimum}")
+        raise ModelError(f"certificate has bounds of {len(vouched)} components, not of {minimum} to {sizes.known}")
     for pair in certificate.get("close_pairs", []):
         if not 1 <= min(pair) < max(pair) <= sizes.known:
             raise ModelError(

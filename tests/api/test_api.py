@@ -378,8 +378,8 @@ def test_settings_of_a_model_cannot_be_changed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"standardise": True}, "no setting called 'standardise'; did you mean standardize?"),
-        ({"k": 2}, "no setting called 'k'"),
+        ({"standardise": True}, "there is no setting called 'standardise'; did you mean standardize?"),
+        ({"k": 2}, "there is no setting called 'k'"),
         ({"components": 0}, "components='0' is not a number of components"),
         ({"components": 1.5}, "components='1.5' is not a number of components"),
         ({"components": float("nan")}, "components='nan' is not a number of components"),
@@ -768,3 +768,5 @@ def test_rules_for_a_model_take_no_settings_of_a_fit() -> None:
         match="that is already fitted; give data instead of a model, or leave out standardize",
     ):
         pcatool.compare_rules(model, standardize=True)
+    with pytest.raises(pcatool.UsageError, match="give data instead of a model, or leave out seed, standardize"):
+        pcatool.explain_variance(model, seed=1, standardize=True)

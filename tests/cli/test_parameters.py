@@ -116,7 +116,7 @@ def test_a_terminal_gets_nothing_binary(
         (
             f"scree {HOUSES} --rules kaisr",
             2,
-            "no rule for the number of components called 'kaisr'; did you mean 'kaiser'?",
+            "there is no rule for the number of components called 'kaisr'; did you mean 'kaiser'?",
         ),
         ("scree m.npz --log", 2, "--log has no effect without -o; name a picture, such as -o scree.png"),
         ("scree m.npz --format csv -o x.png", 2, "-o draws a picture, but --format prints numbers; leave out -o or"),

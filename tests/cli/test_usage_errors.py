@@ -41,7 +41,8 @@ WRONG = {
     "fit houses.csv -o x -k two": NUMBER.replace("X", "two"),
     "fit houses.csv -o x -k 99%": "-k '99%' is not a number of components; give 0.99 for that share of the variance",
     "fit houses.csv -o x -k 0%": NUMBER.replace("X", "0%"),
-    "fit houses.csv -o x -k kaisr": "no rule for the number of components called 'kaisr'; did you mean 'kaiser'?",
+    "fit houses.csv -o x -k kaisr": "there is no rule for the number of components called 'kaisr'; did you "
+    "mean 'kaiser'?",
     # choices
     "fit houses.csv -o x --method kernal": f"invalid value 'kernal' for --method: choose {either(*METHODS)}; did you "
     "mean kernel?",
@@ -54,7 +55,7 @@ WRONG = {
     "dask?",
     "fit houses.csv -o x --input-format parqet": "invalid value 'parqet' for --input-format: choose "
     f"{either(*READERS)}; did you mean parquet?",
-    "fit houses.csv -o x --method kernel --kernel poly": "no kernel called 'poly'; did you mean 'polynomial'?",
+    "fit houses.csv -o x --method kernel --kernel poly": "there is no kernel called 'poly'; did you mean 'polynomial'?",
     "fit houses.csv -o x --seed 1.5": "--seed '1.5' is not a whole number; give a whole number, such as 0",
     "transform m.npz --missing drop": "--missing drop is for fits only: here every input row gives an output row; use",
     "reconstruct m.npz s.csv --from score": "invalid value 'score' for --from: choose scores or rows; did you mean "

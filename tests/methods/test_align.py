@@ -250,7 +250,7 @@ def frame() -> pd.DataFrame:
 def test_what_cannot_be_held_against_each_other_is_refused(frame: pd.DataFrame) -> None:
     plain, scaled = pcatool.fit(frame), pcatool.fit(frame, standardize=True)
     kernel = pcatool.fit(frame[:20], method="kernel", components=2)
-    with pytest.raises(UsageError, match=r"older model is standardised.*; give standardize=True too"):
+    with pytest.raises(UsageError, match="is standardised, but the new model is not; give standardize=True"):
         pcatool.fit(frame, align_to=scaled)
     with pytest.raises(UsageError, match=r"older model is not standardised.*; leave out standardize"):
         pcatool.fit(frame, standardize=True, align_to=plain)

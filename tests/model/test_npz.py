@@ -285,6 +285,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "meta no JSON": (changed("meta", npy_bytes("{")), "meta"),
     "meta a list": (changed("meta", npy_bytes("[]")), "meta"),
     "meta too deep": (changed("meta", npy_bytes("[" * 100_000)), "meta"),
+    "a format of 0": (with_meta(format_version=0), "is '0', not a whole number of at least 1"),
     "a format to come": (with_meta(format_version=FORMAT_VERSION + 1), "update"),
     **{
         f"format version {version!r}": (with_meta(format_version=version), "format_version")

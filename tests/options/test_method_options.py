@@ -32,7 +32,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"method": "kernel", "solver": "svd"}, "--solver does not go with --method kernel"),
     ({"kernel": "rbf"}, "--kernel has no effect without --method kernel or supervised; leave out --kernel"),
     ({"gamma": 0.1}, "--gamma has no effect without --kernel rbf"),
-    ({"method": "kernel", "kernel": "rfb"}, "no kernel called 'rfb'; did you mean 'rbf'?"),
+    ({"method": "kernel", "kernel": "rfb"}, "there is no kernel called 'rfb'; did you mean 'rbf'?"),
     ({"method": "kernel", "degree": 2}, "--degree has no effect without --kernel polynomial; leave out --degree"),
     (
         {"method": "kernel", "kernel": "linear", "coef0": 2},

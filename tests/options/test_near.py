@@ -154,7 +154,7 @@ def test_settings_of_the_api() -> None:
         ("n_jobs", "threads"),
         ("scale", "standard"),
     ):
-        with pytest.raises(UsageError, match=f"no setting called '{name}'; did you mean {near}"):
+        with pytest.raises(UsageError, match=f"there is no setting called '{name}'; did you mean {near}"):
             pcatool.fit([[1.0, 2.0], [3.0, 5.0]], **{name: 1})  # type: ignore[call-overload]
 
 

@@ -206,7 +206,7 @@ def asked(kind: str, **more: Any) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: asked("scoers"), pcatool.UsageError, r"no plot called 'scoers'; did you mean 'scores'\?"),
+        (lambda: asked("scoers"), pcatool.UsageError, r"there is no plot called 'scoers'; did you mean 'scores'\?"),
         (lambda: asked("loadings", color="items"), pcatool.UsageError, "color has no effect in a picture of"),
         (lambda: asked("scores", scaling="rows"), pcatool.UsageError, "scaling has no effect"),
         (lambda: asked("scores", axes=(1, 2, 3)), pcatool.UsageError, "names 3 components, but a picture of scores"),
