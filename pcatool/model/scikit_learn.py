@@ -42,7 +42,8 @@ def library() -> Library:
     except ImportError as error:
         check_memory(error)
         raise UsageError(
-            f"scikit-learn does not load: {printable(str(error))}", "run pip install --force-reinstall scikit-learn"
+            f"scikit-learn does not load: {printable(str(error))}",
+            "run pip uninstall scikit-learn, then pip install scikit-learn",
         ) from error
     return Library(PCA, IncrementalPCA, TruncatedSVD, KernelPCA, KernelCenterer, StandardScaler, Pipeline)
 

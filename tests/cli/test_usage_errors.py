@@ -131,7 +131,10 @@ REFUSED = {
         "triples.csv, line 5: the value is missing, and --absent",
     ),
     "fit triples.csv --triples u,i,v --missing em -k 0.9 -o x": (2, "with most cells missing, EM needs a number of"),
-    "fit triples.csv --triples u,i,v --missing em -k 1 --plan": (3, "-k 1 of 2 columns needs 5 parameters, and there"),
+    "fit triples.csv --triples u,i,v --missing em -k 1 --plan": (
+        3,
+        "-k 1 of 2 columns needs 5 parameters, but the data have",
+    ),
     "fit weights.csv --weights t -o x": (3, "weights.csv: --weights 't' is a text column; name a column of numbers"),
     "fit weights.csv --weights a,w -o x": (3, "weights.csv: --weights 'a,w' names 2 columns; name one column"),
     "fit double.csv -o x": (
