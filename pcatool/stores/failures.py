@@ -36,7 +36,7 @@ REFUSED = (
      r"\(HTTP status 401\)|UNAUTHENTICATED|AuthenticationFailed|AuthenticationException|OAuth2 access token|"
      r"[Cc]redential",
      "the store does not accept the credentials", CHECK_CREDENTIALS),
-    (r"located in '(?P<what>[a-z0-9-]+)'", "its bucket is in the region {what}", "add ?region={what} to the name"),
+    (r"located in '(?P<what>[a-z0-9-]+)'", "the bucket is in the region {what}", "add ?region={what} to the name"),
     (r"Unable to parse ExceptionName: (?P<what>\w+)", "the store answers {what}", ""),
     (r"(?P<what>HTTP status \d+)", "the store answers {what}", ""),
 )  # fmt: skip

@@ -72,7 +72,7 @@ def parse(path: str) -> Uri:
         raise UsageError(f"{show(shown(path))} names no {what}", f"write {scheme}://{what}/name")
     if kind != HTTP and {".", ".."} & set(key.split("/")):  # libraries remove such parts and reach another object
         raise UsageError(
-            f"{show(shown(path))}: a name in a store cannot have . or .. as a folder", "write it without them"
+            f"{show(shown(path))}: a name in a store cannot have . or .. as a folder", "write the name without . and .."
         )
     options = {} if kind == HTTP else _options(path, query, kind)
     return Uri(scheme, kind, unquote(user), unquote(password), authority, key, options, query)

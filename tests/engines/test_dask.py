@@ -137,7 +137,7 @@ def test_what_the_program_says_of_it(folder: Path, plain_environment: Mapping[st
 def test_workers_that_are_others_and_a_scheduler_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "WORKERS", 0.2)
     with Processes(tmp_path, 0) as processes:
-        with pytest.raises(LostError, match="has no workers; start some: dask worker tcp://"):
+        with pytest.raises(LostError, match="has no workers; start a worker: dask worker tcp://"):
             Dask(processes.address).__enter__()
         monkeypatch.setattr(cluster, "WORKERS", 20)
         shim = tmp_path / "shim"
@@ -166,7 +166,7 @@ def test_a_scheduler_that_hangs_and_workers_that_do_not_come_back(
     with Processes(tmp_path, 1) as processes, Dask(processes.address) as engine:
         time.sleep(1.5)  # nobody looks meanwhile, which is nothing that is held against the scheduler
         with pytest.raises(
-            LostError, match=r"the Dask scheduler at 'tcp://.*' has no workers left; find out why they ended"
+            LostError, match=r"the Dask scheduler at 'tcp://.*' has no workers left; find out why the workers ended"
         ):
             engine.reduce(range(100), Sums(jobs.slow_word, jobs.pair), lambda _: processes.workers[0].kill())
         processes.add_worker()
@@ -213,8 +213,8 @@ def test_workers_of_our_own_compute_for_the_processor_that_is_named(own: Path, m
 
 
 STARTS = {
-    "scheduler": "cannot start a Dask scheduler here: Cluster failed to start: No module named 'no_such'",
-    "worker": "no Dask worker can be started here: the last ended with exit code 1",
+    "scheduler": "cannot start a Dask scheduler on this machine: Cluster failed to start: No module named 'no_such'",
+    "worker": "cannot start a Dask worker on this machine: the last worker ended with exit code 1",
 }
 
 

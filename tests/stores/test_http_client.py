@@ -154,17 +154,20 @@ WRONG: dict[str, tuple[int, str]] = {
     "404/t.csv": (5, "there is no such page (404); check the address"),
     "410/t.csv": (5, "there is no such page any more (410); check the address"),
     "403/t.csv": (5, "access denied (403); check the address, and whether its signature has expired"),
-    "mine/t.csv": (5, "the server requires credentials (401); write them as https://user:password@server/name"),
+    "mine/t.csv": (
+        5,
+        "the server requires credentials (401); write the credentials as https://user:password@server/name",
+    ),
     "400/t.csv": (5, "the server answers 400 Bad Request"),
     "429/t.csv": (5, "the server is busy (429); try again later"),
     "500/t.csv": (5, "the server answers 500 Internal Server Error; try again later"),
     "503/t.csv": (5, "the server is busy (503); try again later"),
     "later-503/t.csv": (5, "the server is busy (503); try again later"),
     "later-403/t.csv": (5, "access denied (403); check the address, and whether its signature has expired"),
-    "later-416/t.csv": (5, "it changed while it was read; run again when no program writes to it"),
-    "later-404/t.csv": (5, "it changed while it was read; run again when no program writes to it"),
+    "later-416/t.csv": (5, "the file changed while it was read; run again when no program writes to it"),
+    "later-404/t.csv": (5, "the file changed while it was read; run again when no program writes to it"),
     "cut/t.csv": (5, "the connection was lost; try again"),
-    "changes/t.csv": (5, "it changed while it was read; run again when no program writes to it"),
+    "changes/t.csv": (5, "the file changed while it was read; run again when no program writes to it"),
 }
 
 

@@ -247,7 +247,7 @@ def test_an_object_that_changes_while_it_is_read_is_no_bad_file(
         output = {"fit": str(tmp_path / "n.npz"), "transform": f"{tmp_path}/scores/"}[command]
         code, said = code_and_text([*words, store.uri("f"), "--skip-bad", "-o", output], capsys)
         assert cable.reached.is_set()
-    remedy = "it changed while it was read; run again when no program writes to it"
+    remedy = "the file changed while it was read; run again when no program writes to it"
     assert (code, said) == (5, f"cannot read '{store.uri(f'f/b.{form}')}': {remedy}")
     assert not (tmp_path / "n.npz").exists()
 
@@ -287,4 +287,4 @@ def test_an_object_that_changes_while_it_is_read_gives_no_numbers(
         code, said = code_and_text(["fit", name, "-o", str(tmp_path / "m.npz")], capsys)
     assert code in (3, 5), said  # what is there now may be no table at all
     assert not (tmp_path / "m.npz").exists()
-    assert code == 3 or said.startswith(f"cannot read '{name}': it changed while it was read")
+    assert code == 3 or said.startswith(f"cannot read '{name}': the file changed while it was read")

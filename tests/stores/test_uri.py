@@ -90,7 +90,7 @@ def test_spellings_of_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["s3://b/./k", "s3://b/x/../k", "gs://b/..", "abfs://box@a/x/.", "s3://b/./"])
 def test_dots_are_no_part_of_a_name(name: str) -> None:
-    remedy = "a name in a store cannot have . or .. as a folder; write it without them"
+    remedy = "a name in a store cannot have . or .. as a folder; write the name without . and .."
     with pytest.raises(UsageError) as caught:
         parse(name)
     assert str(caught.value) == f"'{name}': {remedy}"

@@ -74,13 +74,15 @@ REFUSED = {
         "the output 's3://BUCKET/t.csv' is the same object as the input 's3://BUCKET/t.csv'; write to another object",
     ),
     "s3://BUCKET/c/../t.csv": (
-        2, "'s3://BUCKET/c/../t.csv': a name in a store cannot have . or .. as a folder; write it without them"
+        2,
+        "'s3://BUCKET/c/../t.csv': a name in a store cannot have . or .. as a folder; "
+        "write the name without . and ..",
     ),
     "s3://BUCKET/there.npz": (
         5, "'s3://BUCKET/there.npz' exists, and --no-clobber was given; give another name, or move the file away"
     ),
     "https://me:secret@host/m.npz?key=secret": (
-        2, "'https://host/m.npz?...': a web server can only be read; give a file, s3://, gs:// or abfs://"
+        2, "'https://host/m.npz?...': a web server can only be read; name a file, or an object in s3://, gs:// or abfs://"
     ),
     "ftp://me:secret@host/m.npz": (
         2,

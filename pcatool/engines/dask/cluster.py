@@ -124,7 +124,9 @@ class SchedulerClient:
             while not wait([future], POLL).done:
                 self.check()
                 if of_workers and time.monotonic() > until:
-                    raise LostError(f"a worker of {self._name} does not answer", "find that worker, and end it")
+                    raise LostError(
+                        f"a worker of {self._name} does not answer", "find the worker that does not answer, and end it"
+                    )
             return future.result()
         finally:
             future.cancel()
@@ -149,10 +151,13 @@ class SchedulerClient:
                 if question.result():
                     self._workers_at = now
         if now > self._answered_at + LOST_AFTER:
-            raise LostError(f"{self._name} no longer answers", "check whether it is overloaded, and run again")
+            raise LostError(
+                f"{self._name} no longer answers", "check whether the scheduler is overloaded, and run again"
+            )
         if now > self._workers_at + LOST_AFTER:
             raise LostError(
-                f"{self._name} has no workers left", "find out why they ended, often for lack of memory, and run again"
+                f"{self._name} has no workers left",
+                "find out why the workers ended, often for lack of memory, and run again",
             )
 
     async def _workers(self) -> dict[str, int]:
@@ -173,7 +178,7 @@ class SchedulerClient:
 
     def lost(self) -> LostError:
         """Return the error for a lost scheduler."""
-        return LostError(f"{self._name} was lost", "check that it is still running, and run again")
+        return LostError(f"{self._name} was lost", "check that the scheduler is still running, and run again")
 
 
 def scheduler_name(address: str) -> str:
@@ -214,7 +219,7 @@ def check_workers(link: SchedulerClient) -> int:
             if mine.split(".")[:count] != its.split(".")[:count]:
                 raise FileError(
                     f"the worker {show(worker)} has {name} {its}, but this process has {mine}",
-                    "install the same versions here and where the workers run",
+                    "install the same versions on this machine and on those of the workers",
                 )
     link.ask(lambda: link.client.run(eval, f"len({IMPORTS})", on_error="return"), of_workers=True)
     return len(answers)
@@ -335,9 +340,7 @@ CONNECT = 8  # seconds to wait for a connection of the client
 WORKERS = 8  # seconds to wait for the first worker of a given scheduler
 START = 60  # seconds to wait for the first worker process on this machine
 CLOSE = 2  # seconds for the client to disconnect
-CONNECT_REMEDY = (
-    "check the address and the configuration of Dask, and that its version is the same here and at the scheduler"
-)
+CONNECT_REMEDY = "check the address and the configuration of Dask, and that the scheduler has the same version of Dask"
 
 
 class Dask:
@@ -414,7 +417,7 @@ class Dask:
             raise unreachable(address, str(error), CONNECT_REMEDY) from None
         self._open.callback(_close, client)
         link = SchedulerClient(client, scheduler_name(address), lambda: None)
-        while not link.wait_for_workers(WORKERS, f"start some: dask worker {address}") or not check_workers(link):
+        while not link.wait_for_workers(WORKERS, f"start a worker: dask worker {address}") or not check_workers(link):
             time.sleep(POLL)  # all workers were lost during the check
         return link
 

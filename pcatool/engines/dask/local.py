@@ -63,7 +63,7 @@ class LocalWorkers:
         try:
             self.cluster = SpecCluster(scheduler={"cls": Scheduler, "options": options}, workers={}, silence_logs=False)
         except Exception as error:  # from sockets, or from an invalid configuration of Dask
-            raise LostError(f"cannot start a Dask scheduler here: {error}", REMEDY) from None
+            raise LostError(f"cannot start a Dask scheduler on this machine: {error}", REMEDY) from None
         for _ in range(usable_cores()):
             self._workers.append(self._worker())
 
@@ -90,7 +90,9 @@ class LocalWorkers:
                 self._lost += 1
                 if not self.works and self._lost > FALSE_STARTS:
                     raise LostError(
-                        f"no Dask worker can be started here: the last ended with exit code {worker.returncode}", REMEDY
+                        "cannot start a Dask worker on this machine: "
+                        f"the last worker ended with exit code {worker.returncode}",
+                        REMEDY,
                     )
                 _reap(worker)
                 self._workers[number] = self._worker()

@@ -59,7 +59,7 @@ def ask(function: Callable[[], Answer], limit: float = float("inf")) -> Answer:
     return call.answer()
 
 
-MEMORY = "give it more memory with spark.driver.memory or spark.executor.memory, in spark-defaults.conf"
+MEMORY = "give the process more memory with spark.driver.memory or spark.executor.memory, in spark-defaults.conf"
 
 # Patterns in the texts of Spark, with message, remedy and type of the error; the first match counts.
 KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
@@ -72,7 +72,7 @@ KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
     (
         r"No module named '?([\w.]+)",
         "the executors have no package {0}",
-        "install pcatool there, or set PYSPARK_PYTHON to the Python that has it",
+        "install pcatool on the executors, or set PYSPARK_PYTHON to a Python that has pcatool",
         FileError,
     ),
     (
@@ -102,7 +102,7 @@ KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
     (
         r"All masters are unresponsive|Master removed our application|SparkContext was shut ?down|stopped SparkContext",
         "the Spark cluster was lost",
-        "check that it is running, and try again",
+        "check that the cluster is running, and try again",
         LostError,
     ),
 )
@@ -119,7 +119,9 @@ def error_of_spark(error: BaseException, jvm_output: str = "") -> FileError | Re
         if match:
             return kind(message.format(*map(show, match.groups())), remedy)
     if type(error).__name__ in ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError", "EOFError"):
-        return LostError("Spark's Java process ended before its work was done", "check its memory, and try again")
+        return LostError(
+            "Spark's Java process ended before its work was done", "check the memory of this machine, and try again"
+        )
     return LostError(f"Spark failed: {_root_cause(text)}", "--debug shows the whole message")
 
 

@@ -41,7 +41,9 @@ class ExecutorWatch:
         self._executors_at += max(now - self._checked_at - HEARTBEAT, 0)
         self._checked_at = now
         if not session.is_running():
-            raise LostError("Spark's Java process ended before its work was done", "check its memory, and try again")
+            raise LostError(
+                "Spark's Java process ended before its work was done", "check the memory of this machine, and try again"
+            )
         if session.patience is None:
             return
         if self._question is None:
@@ -59,11 +61,11 @@ class ExecutorWatch:
         if self._had_executors:
             return LostError(
                 f"{self._session.name} has no executors left",
-                "check that it is still running, and find out why the executors ended",
+                "check that the cluster is still running, and find out why the executors ended",
             )
         return LostError(
             f"{self._session.name} has started no executor in {seconds:.0f} s",
-            "check that it has workers with free cores and memory; "
+            "check that the cluster has workers with free cores and memory; "
             "spark.scheduler.maxRegisteredResourcesWaitingTime sets how long to wait",
         )
 
@@ -253,7 +255,7 @@ def error_of_task(value: Any, version: str) -> Exception:
     if not other:
         return FileError(
             f"the executor on {show(host)} has no pcatool",
-            f"install pcatool {version} there, or set PYSPARK_PYTHON to the Python that has it",
+            f"install pcatool {version} on the executors, or set PYSPARK_PYTHON to a Python that has pcatool",
         )
     return FileError(
         f"the executor on {show(host)} has pcatool {other}, but this process has {version}",

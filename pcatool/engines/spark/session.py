@@ -103,7 +103,9 @@ LIGHT_JVM = (
     "-XX:InitialHeapSize=64m -XX:MaxNewSize=48m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=20"
 )
 
-JAVA_REMEDY = "install Java 17 or later (Debian: apt-get install default-jre-headless), or set JAVA_HOME to where it is"
+JAVA_REMEDY = (
+    "install Java 17 or later (Debian: apt-get install default-jre-headless), or set JAVA_HOME to the folder of Java"
+)
 
 
 class Java:
@@ -172,7 +174,7 @@ class Java:
         lines = [line.strip() for line in jvm_output.splitlines() if line.strip()]
         telling = [line for line in lines if "rror" in line or "xception" in line] or lines[-1:]
         reason = f": {telling[0]}" if telling else f" (exit code {self._process.returncode})"
-        return LostError(f"Spark does not start{reason}", "check the settings of Spark, and Java")
+        return LostError(f"Spark does not start{reason}", "check the settings of Spark and the installation of Java")
 
     def end(self) -> None:
         """End the JVM and its Python workers: close its standard input, wait, then kill the process group."""
@@ -296,7 +298,7 @@ def active_session(address: str | None) -> Session | None:
     if address is not None and context.master not in (address, with_retries(address)):
         raise UsageError(
             f"Spark already runs in this process with the master {show(context.master)}, not {show(address)}",
-            "stop that session, or name its master",
+            "stop the running session, or name its master",
         )
     return Session(ask(lambda: SparkSession.getActiveSession() or SparkSession(context)))
 

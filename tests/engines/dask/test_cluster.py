@@ -108,7 +108,8 @@ def test_a_package_that_a_worker_has_not(engine: Dask) -> None:
     [
         (
             "'0.0.9'",
-            r"the worker 'tcp://.*' has pcatool 0\.0\.9, but this process has .*; install the same versions here",
+            r"the worker 'tcp://.*' has pcatool 0\.0\.9, but this process has .*; "
+            "install the same versions on this machine",
         ),
         ("__import__('no_pcatool')", r"the worker 'tcp://.*' has no no_pcatool; install pcatool .* where the workers"),
         ("str(1 / 0)", r"the worker 'tcp://.*' does not report its versions: ZeroDivisionError: division by zero"),
@@ -127,11 +128,11 @@ def test_a_worker_with_another_pcatool(
 def test_a_scheduler_without_workers_and_one_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "WORKERS", 0.05)
     with workers(0) as there:
-        with pytest.raises(LostError, match="has no workers; start some: dask worker tcp://"):
+        with pytest.raises(LostError, match="has no workers; start a worker: dask worker tcp://"):
             Dask(there.scheduler_address).__enter__()
         there.scale(1)
         monkeypatch.setattr(cluster, "WORKERS", 10)
-        lost = r"the Dask scheduler at 'tcp://.*' was lost; check that it is still running, and run again"
+        lost = r"the Dask scheduler at 'tcp://.*' was lost; check that the scheduler is still running, and run again"
         with Dask(there.scheduler_address) as engine, pytest.raises(LostError, match=lost):
             engine.reduce(range(100), Sums(jobs.slow_word, jobs.pair), lambda _: there.close())
 

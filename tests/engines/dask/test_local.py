@@ -44,7 +44,7 @@ def test_workers_that_end_at_once(temporary: Path, tmp_path: Path, monkeypatch: 
     with pytest.raises(LostError) as caught:
         Dask(None).__enter__()
     assert str(caught.value) == (
-        "no Dask worker can be started here: the last ended with exit code 7; "
+        "cannot start a Dask worker on this machine: the last worker ended with exit code 7; "
         "check the configuration of Dask, or name a --scheduler"
     )
 
@@ -53,7 +53,7 @@ def test_a_scheduler_that_cannot_be_started(temporary: Path) -> None:
     with dask.config.set({"distributed.scheduler.preload": ["no_such"]}), pytest.raises(LostError) as caught:
         Dask(None).__enter__()
     assert str(caught.value) == (
-        "cannot start a Dask scheduler here: Cluster failed to start: No module named 'no_such'; "
+        "cannot start a Dask scheduler on this machine: Cluster failed to start: No module named 'no_such'; "
         "check the configuration of Dask, or name a --scheduler"
     )
 

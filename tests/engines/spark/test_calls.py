@@ -67,10 +67,15 @@ class Py4JNetworkError(Exception):
 def test_a_connection_that_is_gone_is_java_that_ended(error: Exception) -> None:
     told = error_of_spark(error)
     assert isinstance(told, LostError)
-    assert str(told) == "Spark's Java process ended before its work was done; check its memory, and try again"
+    assert (
+        str(told)
+        == "Spark's Java process ended before its work was done; check the memory of this machine, and try again"
+    )
 
 
 def test_what_only_java_said_counts_too() -> None:
     told = error_of_spark(RuntimeError("Answer from Java side is empty"), "java.lang.OutOfMemoryError: Java heap space")
-    assert str(told).startswith("Spark's Java process ran out of memory; give it more memory with spark.driver.memory")
+    assert str(told).startswith(
+        "Spark's Java process ran out of memory; give the process more memory with spark.driver.memory"
+    )
     assert str(error_of_spark(RuntimeError(""))) == "Spark failed: no reason given; --debug shows the whole message"

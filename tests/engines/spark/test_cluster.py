@@ -173,7 +173,9 @@ def test_executors_that_end_are_missed(session: Session, spark: Spark, monkeypat
 
 def test_java_that_ends_is_missed(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark._session, "is_running", lambda: False)
-    with pytest.raises(LostError, match="Spark's Java process ended before its work was done; check its memory"):
+    with pytest.raises(
+        LostError, match="Spark's Java process ended before its work was done; check the memory of this machine"
+    ):
         spark.map(waiting, [1])
 
 

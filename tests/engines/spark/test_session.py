@@ -100,7 +100,8 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         ),
         (
             "echo; echo 'Picked up options'; echo 'Error: Could not find or load main class X' >&2; exit 1",
-            "Spark does not start: Error: Could not find or load main class X; check the settings of Spark, and Java",
+            "Spark does not start: Error: Could not find or load main class X; "
+            "check the settings of Spark and the installation of Java",
         ),
         (None, "Spark needs Java, which is not installed; install Java 17 or later"),
     ],
