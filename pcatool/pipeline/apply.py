@@ -44,12 +44,12 @@ def rows_or_scores(model: Model, inputs: Inputs) -> str:
     if has_scores and "PC1" in model.columns:
         raise UsageError(
             f"{inputs.first.name}: columns PC1, ... may be scores or the model's own columns",
-            "say which with --from scores or --from rows",
+            "give --from scores or --from rows",
         )
     if inputs.columns.nameless and len(names) == model.d == model.k:
         raise UsageError(
             f"{inputs.first.name}: {grouped(model.d)} columns without names may be scores or rows",
-            "say which with --from scores or --from rows",
+            "give --from scores or --from rows",
         )
     if has_scores or (inputs.columns.nameless and len(names) <= model.k and len(names) < model.d):
         return "scores"
@@ -73,7 +73,7 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
         numbers = [number for number in numbers if number <= most]
     if not numbers:
         raise DataError(
-            f"{where}: no columns of scores (PC1, ...)", "give the output of pcatool transform, or --from rows"
+            f"{where} has no columns of scores (PC1, ...)", "give the output of pcatool transform, or --from rows"
         )
     for expected, number in enumerate(numbers, 1):
         if number != expected:
@@ -181,7 +181,10 @@ def _reconstruct(
         ("--with-error", options.with_error), ("--with-coverage", options.with_coverage), ("--fill", request.fill)
     ):  # fmt: skip
         if given:
-            raise UsageError(f"{flag} needs the original rows, but the input holds scores", "give the original rows")
+            raise UsageError(
+                f"{flag} needs the original rows, but the input holds scores",
+                "name the table of original rows instead of the scores",
+            )
     if model.rows_centered:
         reporter.warn(
             "the reconstructed rows lack their means: --center-rows removed them, and the scores do not hold them"

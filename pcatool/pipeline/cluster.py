@@ -302,7 +302,7 @@ def write_parts(
     results = make(found, table, reporter)
     if results.by_users:
         raise UsageError(
-            "--triples cannot be spread over workers: any line may add to any row",
+            "--triples cannot be spread over workers: the cells of a row may be in any part of the input",
             "use --engine threads, which works on one machine",
         )
     _try_writer(results, output)
@@ -322,7 +322,7 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
 
     Raises `UsageError` when the output is not a folder, and for --resume.
     """
-    name, remedy = output.output, "name it with -o, as in -o scores/"
+    name, remedy = output.output, "name a folder, as in -o scores/"
     if name is None or name == "-":
         raise UsageError(f"--engine {engine.engine} writes a folder of parts, not one stream", remedy)
     if not is_folder(name):

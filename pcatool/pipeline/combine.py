@@ -114,12 +114,18 @@ def compatible_sums(first: Model, named: NamedModel, name: str) -> Statistic:
     for (here, there), lacks, has in (((other, name), model, first), ((name, other), first, model)):
         missing = [column for column in has.columns if column not in lacks.columns]
         if missing:
-            raise MissingColumns(missing, lacks.columns, here, f"{show(there)} has it: fit both with the same columns")
+            raise MissingColumns(
+                missing, lacks.columns, here, f"fit {show(here)} and {show(there)} with the same columns"
+            )
     for setting, flag in SETTINGS.items():
         a, b = (_setting(setting, of) for of in (first, model))
         if a != b and (a or b):
             refits = setting in REFITTED
-            remedy = f"pcatool refit can change {flag} of one of them" if refits else "fit both with the same settings"
+            remedy = (
+                f"use pcatool refit to change {flag} of one model"
+                if refits
+                else "fit both models with the same settings"
+            )
             raise ModelError(
                 f"{show(name)} and {show(other)} differ in {flag}: {_setting_text(a)} and {_setting_text(b)}",
                 remedy,
@@ -348,8 +354,9 @@ def refit(named: NamedModel, options: RefitOptions, reporter: Reporter) -> Model
     places = _kept(name, model, options)
     if len(places) < model.d and model.rows_centered:
         raise UsageError(
-            "the model was fitted with --center-rows: the mean of a row includes all columns, so none can be dropped",
-            "fit the other columns again",
+            "the model was fitted with --center-rows: "
+            "the mean of a row includes all columns, so no column can be dropped",
+            "run pcatool fit with the other columns",
         )
     old = None if options.align_to is None else model_to_align_to(model, options.align_to, None, settings)
     columns = tuple(model.columns[j] for j in places)
@@ -365,7 +372,7 @@ def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
     removed = frozenset(_places(name, model, options.exclude))
     left = [j for j in chosen if j not in removed]
     if not left:
-        raise DataError(f"{name}: no column is left", "drop fewer columns")
+        raise DataError(f"{name}: no column is left", "name fewer columns with -x")
     return left
 
 

@@ -468,7 +468,9 @@ def refuse_updatable(options: FitOptions) -> None:
         raise UsageError(f"{flag} has no effect: no model is written", f"leave out {flag}")
 
 
-def refuse_settings(name: str, *records: Any, what: str = "is already fitted", remedy: str = "give the data") -> None:
+def refuse_settings(
+    name: str, *records: Any, what: str = "is already fitted", remedy: str = "name the data instead of the model"
+) -> None:
     """Raise `UsageError` for options that have no effect, because the input `name` is already fitted.
 
     `records` are the option records to check; `what` and `remedy` word the message.

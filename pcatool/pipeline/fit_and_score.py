@@ -47,7 +47,8 @@ def fit_and_score(
     o = job.options
     if job.engine.in_other_processes:
         raise UsageError(
-            f"--scores does not go with --engine {job.engine.engine}", "fit first, then transform with the model"
+            f"--scores does not go with --engine {job.engine.engine}",
+            "leave out --scores, then run pcatool transform with the model",
         )
     old = older_model(job)
     apply = ApplyOptions(triples=o.triples, keep=score_options.keep, keep_all=score_options.keep_all)

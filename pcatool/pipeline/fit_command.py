@@ -113,10 +113,12 @@ def fit_command(model: Model, output: str = "model.npz", components: int | str |
     names, remarks = column_words(model.columns)
     if "absent" in meta:
         names = []
-        remarks = ["the model does not hold the names of the user, item and value columns: put your names"]
+        remarks = [f"replace {TRIPLES} with your column names: the model does not hold these names"]
     if "aligned" in meta:
         given["align_to"] = OLDER
-        remarks.append("the model does not hold the older model that it was aligned to: name its file")
+        remarks.append(
+            f"replace {OLDER} with the file of the older model: the model does not hold the name of this file"
+        )
     if str(meta.get("reason", "")).startswith("from the sums kept of"):
         remarks.append(
             "the model was made by update, merge, subtract or refit, from the sums that models keep: "

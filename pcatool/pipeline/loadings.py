@@ -54,7 +54,7 @@ def _refuse(method: str, in_kernel: bool, names: Sequence[str]) -> None:
     if method == "supervised" and not {"correlations", "cos2"}.isdisjoint(names):
         raise UsageError(
             "correlations and cos2 need eigenvalues that are variances of scores, which supervised PCA does not have",
-            "ask for loadings or contributions",
+            "give --values loadings or --values contributions",
         )
 
 
@@ -104,14 +104,14 @@ def column_spread(model: Model) -> Array:
     if not model.centered:
         raise UsageError(
             "correlations and cos2 are not defined for a model fitted with --no-center",
-            "fit without --no-center, or ask for loadings or contributions",
+            "fit without --no-center, or give --values loadings or --values contributions",
         )
     if holds_all_variance(model):
         return recovered_spread(model)
     raise ModelError(
         "correlations need the variances of the columns, and the model does not hold them: it was made by an earlier "
         "version of pcatool, or by scikit-learn",
-        "fit it again",
+        "fit the model again",
     )
 
 
@@ -147,9 +147,8 @@ def check_component_number(option: str, number: int, k: int, possible: int = 0) 
     `option` begins the message. If a fit could give more than k, up to `possible`, the hint says so.
     """
     if number > k:
-        there = f"{'is' if k == 1 else 'are'} {counted(k, 'component')}"
         more = ", or fit with a larger -k" if k < possible else ""
-        raise DataError(f"{option}: there {there}", f"give a smaller number{more}")
+        raise DataError(f"{option}: the model has {counted(k, 'component')}", f"give a smaller number{more}")
 
 
 def component_table(model: Model, names: Sequence[str] = ("loadings",), first: int | None = None) -> dict[str, Any]:
@@ -211,9 +210,9 @@ def check_image(model: Model, shape: tuple[int, int]) -> None:
     check_columns(model, ("loadings",))
     pixels = shape[0] * shape[1]
     if model.d != pixels:
-        there = f"{'is' if model.d == 1 else 'are'} {counted(model.d, 'column')}"
         raise DataError(
-            f"an image of {shape[0]}x{shape[1]} has {counted(pixels, 'pixel')}, but there {there}",
+            f"an image of {shape[0]}x{shape[1]} has {counted(pixels, 'pixel')}, "
+            f"but the model has {counted(model.d, 'column')}",
             "fit only the pixels: select them with -c, or exclude the other columns with -x",
         )
 

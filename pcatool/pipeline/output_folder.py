@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pcatool.errors import FileError, PcatoolError, UsageError, grouped, show
+from pcatool.errors import FileError, PcatoolError, UsageError, counted, grouped, show
 from pcatool.options import ApplyOptions, OutputOptions, TableOptions
 from pcatool.pipeline.output_parts import (
     canonical_name,
@@ -149,8 +149,7 @@ def columns_of(item: Input) -> list[str]:
 def note_earlier_results(earlier: Sequence[Input], folder: str, reporter: Reporter) -> None:
     """Note how many earlier results were left out of the inputs."""
     if earlier:
-        what = "1 file, an earlier result" if len(earlier) == 1 else f"{grouped(len(earlier))} files, earlier results"
-        reporter.note(f"left out {what} in {show(shown(folder))}")
+        reporter.note(f"left out {counted(len(earlier), 'earlier result')} in {show(shown(folder))}")
 
 
 class OutputTask(NamedTuple):
@@ -186,7 +185,7 @@ def goes_to_folder(output: OutputOptions) -> bool:
     name = output.output
     into = name is not None and name != "-" and is_folder(name)
     if output.resume and not into:
-        raise UsageError("--resume needs an output folder", "name it with -o, as in -o scores/")
+        raise UsageError("--resume needs an output folder", "name a folder, as in -o scores/")
     return into
 
 
@@ -265,8 +264,8 @@ class _InputWork(NamedTuple):
 
         The output is newer than the input, so it is dated back or removed: --resume then makes it again.
         """
-        remedy = "--resume writes it again" if make_old(task.output) else "write it again"
-        now = "was removed" if is_remote(task.output) else "may hold results of its earlier content"
+        remedy = "--resume writes the output again" if make_old(task.output) else "write the output again"
+        now = "was removed" if is_remote(task.output) else "may hold results of the earlier content"
         what = f"{task.input.name} changed while it was read: {show(shown(task.output))} {now}"
         self.reporter.warn(f"{what}; {remedy}")
 
@@ -305,7 +304,7 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[OutputTask]:
             raise UsageError(
                 f"the results of {show(taken[task.output])} and {show(task.input.path)} would both be written to "
                 f"{show(shown(task.output))}",
-                "name a folder or a glob that holds both, or run them one by one",
+                "name a folder or a glob that holds both inputs, or run the command once for each input",
             )
         taken[task.output] = task.input.path
     return tasks
@@ -355,7 +354,7 @@ def _is_done(task: OutputTask, model: str | None) -> bool:
     """Whether the output exists, and is not older than its input and the model."""
     if model is None or model == "-":
         raise UsageError(
-            "--resume compares file times, but a model from a pipe or from memory has none", "name a model file"
+            "--resume compares file times, but a model from a pipe or from memory has no file time", "name a model file"
         )
     done = modified_at(task.output)
     sources = [latest_modified(task.input.path), latest_modified(model)] if done is not None else []

@@ -180,7 +180,7 @@ FEWEST_DIGITS = 5  # in the number of a part
 # Prefix of the temporary file by which workers check that they see the same folder.
 PROBE = ".sign-"
 
-SEEN_BY_ALL = "name a folder that all workers can see, or one in an object store"
+SEEN_BY_ALL = "name a folder that all workers can see, or a folder in an object store"
 
 
 class PartsFolder:
@@ -221,8 +221,8 @@ class PartsFolder:
         if others:
             raise FileError(
                 f"{show(self.name)} holds files that are not parts of this output: {listed(others)}; "
-                "readers of the folder would read them, too",
-                "name another folder, or move them away",
+                "readers of the folder would read these files, too",
+                "name another folder, or move the files away",
             )
         if no_clobber and (there or self._is_marked()):
             raise exists(shown(self.named_by_user(there[0] if there else MARK)))

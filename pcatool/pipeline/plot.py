@@ -75,7 +75,7 @@ def collect_rows(
     cloud.words = list(codes)
     if not cloud.rows:
         missing = ", because every row has missing cells" if cloud.left_out else ""
-        raise DataError(f"{inputs.first.name}: no row has scores{missing}", "there is nothing to draw")
+        raise DataError(f"{inputs.first.name}: no row has scores{missing}", "name a table with complete rows")
     return cloud
 
 
@@ -205,7 +205,7 @@ def _rows_to_collect(part: ColoredRows, codes: dict[str, int], spreads: Array | 
         if len(codes) + len(part.color.distinct) > MOST_TEXTS and len(codes.keys() | part.color.distinct) > MOST_TEXTS:
             raise DataError(
                 f"--color {show(str(cloud.hue and cloud.hue.name))} has more than {MOST_TEXTS} different values",
-                "name a column of a few classes, or of numbers",
+                "name a column of a few classes, or a column of numbers",
             )
         table = np.array([*(codes.setdefault(text, len(codes)) for text in part.color.distinct), np.nan])
         columns.append(table[part.color.codes][:, None])
@@ -313,7 +313,7 @@ def _axes(request: PlotRequest, subject: Subject) -> tuple[int, ...]:
     there = {column.name for column in subject.inputs.columns.file_columns}
     if "PC1" not in there and request.plot.axes is None:
         raise DataError(
-            f"{subject.inputs.first.name}: no columns of scores (PC1, ...)", "give the output of pcatool transform"
+            f"{subject.inputs.first.name} has no columns of scores (PC1, ...)", "give the output of pcatool transform"
         )
     return request.plot.axes or ((1, 2) if "PC2" in there else (1,))
 
@@ -364,9 +364,9 @@ def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter
         values = sum(1 for code in cloud.counts if code >= 0)
         if values > CLASSES:
             among = f" of the first {cloud.max_layers}" if cloud.is_dense and values > cloud.max_layers else ""
-            which = f"the {CLASSES - 1} most frequent{among} have colours of their own"
+            which = f"the {CLASSES - 1} most frequent values{among} have colours of their own"
             if max(cloud.counts.values()) == 1:
-                which = "no value occurs twice: name a column of classes, or of numbers"
+                which = "no value occurs twice: name a column of classes, or a column of numbers"
             reporter.note(f"--color {request.color}: {grouped(values)} values; {which}")
 
 

@@ -95,11 +95,11 @@ class PlotRequest(NamedTuple):
             )
         if self.look.given is not None:
             raise UsageError(
-                f"{self.look.given} has no effect without a picture", "leave it out, or leave out --format"
+                f"{self.look.given} has no effect without a picture", f"leave out {self.look.given} or --format"
             )
         if not self.plot_class.columns and self.form != "csv":
             raise UsageError(
-                f"--format {self.form} is for small tables, and scores may be many rows",
+                f"--format {self.form} is for small tables, but scores can have many rows",
                 "give --format csv; pcatool transform writes other formats",
             )
 
@@ -135,7 +135,8 @@ class PlotRequest(NamedTuple):
         """Raise `UsageError` for a plot of rows of a ZCA model, which has no scores of components."""
         if self.needs_rows and model.whitening == "zca":
             raise UsageError(
-                "a ZCA model gives whitened columns, not scores of components", "fit with --whiten pca, or without"
+                "a ZCA model gives whitened columns, not scores of components",
+                "fit with --whiten pca, or without --whiten",
             )
 
     def refuse_rows(self, names: list[str]) -> None:
@@ -199,7 +200,7 @@ def _load(path: str) -> Model:
         return npz.load_model(path)
     except ModelError as error:
         if path == STDIN:
-            error.add_remedy("if it holds rows, name it last")
+            error.add_remedy("if standard input holds rows, name - after the model")
         raise
 
 
@@ -214,9 +215,7 @@ def _with_model(job: Job, request: PlotRequest, model: Model, names: tuple[str, 
         raise _cluster_refused(job)
     inputs = job.open()
     if inputs.model is not None:
-        raise UsageError(
-            f"{inputs.model.name} is a model, but rows are expected here", "name the model first, then the rows"
-        )
+        raise UsageError(f"{inputs.model.name} is a model, not a table of rows", "name the model first, then the rows")
     paths = (*names, *inputs.paths)
     check_target(request.output, no_clobber=request.no_clobber, inputs=paths)
     there = [column.name for column in inputs.columns.file_columns]
@@ -249,7 +248,11 @@ def _without_model(job: Job, request: PlotRequest) -> Subject:
         )
     if _are_scores(inputs, request):
         refuse_settings(
-            inputs.first.name, job.select, job.options, what="holds scores", remedy="--from rows reads it as data"
+            inputs.first.name,
+            job.select,
+            job.options,
+            what="holds scores",
+            remedy="--from rows reads the scores as data",
         )
         return Subject(None, inputs, "scores", paths)
     refuse_updatable(job.options)
@@ -267,7 +270,7 @@ def _cluster_refused(job: Job) -> UsageError:
     """Return the error of a plot of rows on a cluster."""
     return UsageError(
         f"--engine {job.engine.engine} cannot draw rows",
-        "fit and transform there, then plot the scores, or a part of them, here",
+        "fit and transform on the cluster, then plot the scores without --engine",
     )
 
 

@@ -262,7 +262,7 @@ def warn_of_empty_results(
     files = [item.name for item in inputs]
     if not counts.rows and files:
         have = f"{files[0]} has no rows" if len(files) == 1 else f"none of the {grouped(len(files))} inputs has rows"
-        reporter.warn(f"{have}: the output has none either")
+        reporter.warn(f"{have}: the output has no rows either")
     elif counts.rows and counts.left_empty == counts.rows:
         reporter.warn("the output is empty: every row has missing cells")
     elif counts.left_empty and options.missing is None and files:
@@ -300,8 +300,8 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporte
 def _refuse_missing(work: RowWork, choice: ColumnChoice, model: Model, batch: CheckedBatch) -> None:
     """Raise `DataError` for missing cells if the policy is "error"."""
     if work.policy == "error":
-        more = "; --missing project uses the cells that are there" if _is_linear(model, work) else ""
-        refuse_incomplete(batch, choice, "--missing keep gives such rows empty results" + more)
+        more = "; --missing project uses the observed cells" if _is_linear(model, work) else ""
+        refuse_incomplete(batch, choice, "--missing keep gives rows with missing cells empty results" + more)
 
 
 def _is_linear(model: Model, work: RowWork) -> bool:

@@ -107,7 +107,7 @@ def _angles(facts: Mapping[str, Any]) -> str:
     """Return the principal angles in words; the angles are between all components and do not depend on their order."""
     angles = facts["angles"]
     if not angles:
-        return "no component has a part on the common columns"
+        return "every component is 0 on the common columns"
     units = "columns standardised" if facts["standardized"] else "columns not standardised"
     columns = facts["columns"]
     where = "; only columns in both models" if columns["only_a"] or columns["only_b"] else ""

@@ -161,8 +161,9 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
         bounds = [e for e, is_vouched in zip(certificate["relative_error"], vouched, strict=True) if is_vouched]
         not_vouched = [component_name(j) for j, is_vouched in enumerate(vouched, 1) if not is_vouched]
         if bounds:
+            are = "is" if len(bounds) == 1 else "are"
             lines.append(
-                f"{counted(len(bounds), 'eigenvalue')} accurate to a relative error of at most {max(bounds):.1e}"
+                f"{counted(len(bounds), 'eigenvalue')} {are} accurate to a relative error of at most {max(bounds):.1e}"
             )
         if not_vouched:
             more = " ..." if len(not_vouched) > 10 else ""
@@ -171,12 +172,12 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
     if pairs:
         shown = ", ".join(f"{component_name(i)} and {component_name(j)}" for i, j in pairs[:5])
         more = " ..." if len(pairs) > 5 else ""
-        lines.append(f"eigenvalues too close to determine their directions: {shown}{more}")
+        lines.append(f"some eigenvalues are too close to determine their directions: {shown}{more}")
     return lines
 
 
 def sums_line(sums: Mapping[str, Any]) -> str:
     """Return the line on the sums kept in the model, from the result of `sums_facts`."""
     if not sums["kept"]:
-        return f"no update, merge, subtract or refit: {sums['reason']}"
+        return f"update, merge, subtract and refit are not possible: {sums['reason']}"
     return f"sums kept for update, merge, subtract and refit: {size_text(sums['bytes'])}"

@@ -251,7 +251,9 @@ def picture_form(path: str | os.PathLike[str]) -> str:
     """Return the format of a picture from the suffix of its name; raise UsageError for any other suffix."""
     form = Path(plain_name(os.fspath(path))).suffix.lower().lstrip(".")
     if form not in PICTURES:
-        raise UsageError(f"{show(os.fspath(path))} is not the name of a picture", "end it with .png, .svg or .pdf")
+        raise UsageError(
+            f"{show(os.fspath(path))} is not the name of a picture", "end the name with .png, .svg or .pdf"
+        )
     return form
 
 
@@ -302,7 +304,7 @@ def plain_matplotlib() -> Iterator[None]:
 
 def import_matplotlib() -> Any:
     """Import and return matplotlib; raise UsageError if it is missing or does not load."""
-    remedy = "pip install 'pcatool[plot]'; charts on a terminal and tables do not need it"
+    remedy = "run pip install 'pcatool[plot]'; charts on a terminal and tables do not need matplotlib"
     try:
         import matplotlib
     except ModuleNotFoundError as error:

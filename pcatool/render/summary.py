@@ -80,7 +80,7 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
     more_than, at_least = ("more than ", "at least ") if facts["more_patterns"] else ("", "")
     shared = [p for p in facts["commonest_patterns"] if all_named or p["rows"] > 1]
     patterns = "; ".join(f"{listed(p['columns'], MAX_NAMED)} in {at_least}{counted(p['rows'], 'row')}" for p in shared)
-    patterns = patterns or ("none in many rows" if at_least else "each in one row")
+    patterns = patterns or ("no pattern is in many rows" if at_least else "each pattern is in one row")
     cells, rows = counted(facts["cells"], "cell"), counted(facts["rows"], "row")
     return [
         f"{cells} missing ({percent(facts['share'])}) in {rows}: {spelled}",

@@ -98,7 +98,7 @@ def open_parquet(buffer: ByteCollector, schema: pa.Schema, passthrough: Sequence
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         bad = next(field for field in schema if not storable(field))
         raise UsageError(
-            f"Parquet cannot store column {show(bad.name)} of type {bad.type}", "leave it out, or write csv"
+            f"Parquet cannot store column {show(bad.name)} of type {bad.type}", "leave the column out, or write csv"
         ) from None
 
 

@@ -360,7 +360,9 @@ def check_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
 
     uri, label = parse(output), shown(output)
     if uri.kind == HTTP:
-        raise UsageError(f"{show(label)}: a web server can only be read", "give a file, s3://, gs:// or abfs://")
+        raise UsageError(
+            f"{show(label)}: a web server can only be read", "name a file, or an object in s3://, gs:// or abfs://"
+        )
     canonical_name = CanonicalName()
     for name in inputs:
         if is_remote(name) and canonical_name(name) == canonical_name(output):

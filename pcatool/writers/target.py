@@ -123,7 +123,7 @@ def check_path(target: Target, no_clobber: bool) -> None:
     if label.endswith("/") or (target.status is not None and stat.S_ISDIR(target.status.st_mode)):
         raise unwritable(label, "it names a folder", "give the name of a file")
     if target.status is not None and not os.access(target.path, os.W_OK):
-        raise unwritable(label, "it is write-protected", "give another name, or change its permissions")
+        raise unwritable(label, "it is write-protected", "give another name, or change the permissions of the file")
     if target.is_special:
         return
     if target.status is not None and no_clobber:
@@ -136,7 +136,7 @@ def check_path(target: Target, no_clobber: bool) -> None:
             "create it first",
         )
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise unwritable(label, "no permission to create files in its folder", "give a name in another folder")
+        raise unwritable(label, "you have no permission to create files in its folder", "give a name in another folder")
 
 
 def unwritable(label: str, why: str, remedy: str) -> FileError:

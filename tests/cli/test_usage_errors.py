@@ -148,7 +148,7 @@ REFUSED = {
     "reconstruct ab.npz many.csv": (3, "many.csv: there is a column 'PC3', but the model has 2 components"),
     "reconstruct ab.npz ab.csv --from scores": (
         3,
-        "ab.csv: no columns of scores (PC1, ...); give the output of pcatool",
+        "ab.csv has no columns of scores (PC1, ...); give the output of pcatool",
     ),
     "reconstruct ab.npz scores.csv --with-error": (
         2,
@@ -157,22 +157,28 @@ REFUSED = {
     "reconstruct ab.npz triples.csv --triples u,i,v --from scores": (2, "--triples reads rows, not scores; leave out"),
     # plots
     "plot scores ab.csv ab.npz -o x.svg": (2, "ab.npz is a model, but comes after ab.csv; name the model first, then"),
-    "plot scores ab.npz ab.npz -o x.svg": (2, "ab.npz is a model, but rows are expected here; name the model first"),
+    "plot scores ab.npz ab.npz -o x.svg": (2, "ab.npz is a model, not a table of rows; name the model first"),
     "plot biplot scores.csv -o x.svg": (2, "scores.csv holds scores, but a biplot also shows columns; name the model"),
     "plot scores ab.csv --engine dask -o x.svg": (2, "--engine dask cannot draw rows; fit and transform there, then"),
     "plot scores scores.csv -s -o x.svg": (
         2,
-        "scores.csv holds scores: -s has no effect; --from rows reads it as data",
+        "scores.csv holds scores: -s has no effect; --from rows reads the scores as data",
     ),
     "plot scores ab.csv --color zz -o x.svg": (3, "ab.csv: no column 'zz' (there: 'a', 'b')"),
-    "plot loadings ab.npz -s -o x.svg": (2, "ab.npz is already fitted: -s has no effect; give the data"),
+    "plot loadings ab.npz -s -o x.svg": (
+        2,
+        "ab.npz is already fitted: -s has no effect; name the data instead of the model",
+    ),
     # two results
     "fit ab.csv -o - --scores -": (
         2,
         "the model and the scores cannot both go to standard output; name a file for one",
     ),
     "fit ab.csv -o x.csv --scores ./x.csv": (2, "-o and --scores both name './x.csv'; name two files"),
-    "components ab.npz --image 3x3 -o x.png": (3, "an image of 3x3 has 9 pixels, but there are 2 columns; fit only"),
+    "components ab.npz --image 3x3 -o x.png": (
+        3,
+        "an image of 3x3 has 9 pixels, but the model has 2 columns; fit only",
+    ),
 }
 
 

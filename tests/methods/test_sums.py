@@ -283,23 +283,28 @@ def test_what_a_report_would_not_keep_is_refused() -> None:
 def test_models_of_different_things_are_not_merged() -> None:
     frame = table(0.0, n=60)
     for one, other, flag, said in (
-        ({}, {"standardize": True}, "--standardize", "no and yes; pcatool refit can change --standardize"),
-        ({}, {"center": False}, "--center", "yes and no; pcatool refit"),
-        ({"ddof": 1}, {}, "--ddof", "'1' and '0'; pcatool refit"),
-        ({}, {"center_rows": True}, "--center-rows", "no and yes; fit both with the same settings"),
-        ({}, {"weights": "w"}, "--weights", "no and 'w'; fit both with the same settings"),
-        ({"whiten": "pca"}, {}, "--whiten", "'pca' and no; pcatool refit"),
-        ({"whiten": "pca", "epsilon": 0.5}, {"whiten": "pca"}, "--epsilon", "'0.5' and no; pcatool refit"),
+        (
+            {},
+            {"standardize": True},
+            "--standardize",
+            "no and yes; use pcatool refit to change --standardize",
+        ),
+        ({}, {"center": False}, "--center", "yes and no; use pcatool refit"),
+        ({"ddof": 1}, {}, "--ddof", "'1' and '0'; use pcatool refit"),
+        ({}, {"center_rows": True}, "--center-rows", "no and yes; fit both models with the same settings"),
+        ({}, {"weights": "w"}, "--weights", "no and 'w'; fit both models with the same settings"),
+        ({"whiten": "pca"}, {}, "--whiten", "'pca' and no; use pcatool refit"),
+        ({"whiten": "pca", "epsilon": 0.5}, {"whiten": "pca"}, "--epsilon", "'0.5' and no; use pcatool refit"),
         ({}, {"method": "supervised", "label": "y", "components": 1}, "--method", "'pca' and 'supervised'"),
     ):
         with pytest.raises(ModelError, match=with_settings(f"'the model' and 'the model' differ in {flag}: {said}")):
             pcatool.merge(fitted(frame, one), fitted(frame, other))
     by = {"method": "supervised", "components": 1}
     labels = fitted(frame, {**by, "label": "y"}), fitted(frame, {**by, "label": "species"})
-    with pytest.raises(ModelError, match="differ in label: 'y' and 'species'; fit both with the same settings"):
+    with pytest.raises(ModelError, match="differ in label: 'y' and 'species'; fit both models with the same settings"):
         pcatool.merge(*labels)
     fewer = fitted(frame.drop(columns="c"), {})
-    remedy = r"'the model' has it: fit both with the same columns"
+    remedy = "fit 'the model' and 'the model' with the same columns"
     with pytest.raises(MissingColumns, match=rf"the model: no column 'c' .*; {remedy}"):
         pcatool.merge(fitted(frame, {}), fewer)
     with pytest.raises(MissingColumns, match=rf"the model: no column 'c' .*; {remedy}"):
@@ -326,10 +331,11 @@ def test_slips_are_mentioned() -> None:
         pcatool.merge()
     with pytest.raises(UsageError, match=r"no setting is changed; give components, standardize=True, "):
         pcatool.refit(model)
-    with pytest.raises(DataError, match=r"no column is left; drop fewer columns"):
+    with pytest.raises(DataError, match=r"no column is left; name fewer columns with exclude"):
         pcatool.refit(model, exclude="a-e")
     with pytest.raises(
-        UsageError, match="the mean of a row includes all columns, so none can be dropped; fit the other"
+        UsageError,
+        match="the mean of a row includes all columns, so no column can be dropped; run pcatool fit with the other",
     ):
         pcatool.refit(fitted(table(0.0), {"center_rows": True}), exclude="a")
     with pytest.raises(RefusedError, match=r"cross-validation. needs the rows"):

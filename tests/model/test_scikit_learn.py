@@ -318,7 +318,7 @@ def test_a_model_that_was_taken_says_so(tmp_path: Path, capsys: pytest.CaptureFi
         pcatool.refit(path, ddof=0)
     with pytest.raises(pcatool.RefusedError, match="the 3 known eigenvalues keep"):
         pcatool.explain_variance(path, threshold=0.9999999)
-    with pytest.raises(pcatool.ModelError, match="or by scikit-learn; fit it again"):
+    with pytest.raises(pcatool.ModelError, match="or by scikit-learn; fit the model again"):
         pcatool.components(path, values="correlations")
 
 

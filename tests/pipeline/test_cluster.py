@@ -293,7 +293,12 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
             "Parquet stores numbers as binary, not as text; leave out float_format",
         ),
         ("data", {"header": False}, UsageError, "Parquet files always hold the column names"),
-        ("data", {"triples": "c,n,x0"}, UsageError, "triples cannot be spread over workers: any line may add to any"),
+        (
+            "data",
+            {"triples": "c,n,x0"},
+            UsageError,
+            "triples cannot be spread over workers: the cells of a row may be in",
+        ),
         ("data", {"threads": 2}, UsageError, 'threads has no effect with engine="dask"'),
         ("data", {"keep": "nope"}, MissingColumns, "no column 'nope'"),
         (
@@ -353,7 +358,9 @@ def test_the_model_is_no_part(here: Path, elsewhere: dict[str, str]) -> None:
 
 
 def test_a_fit_with_scores_is_refused(here: Path, elsewhere: dict[str, str]) -> None:
-    with pytest.raises(UsageError, match='scores does not go with engine="dask"; fit first, then transform'):
+    with pytest.raises(
+        UsageError, match='scores does not go with engine="dask"; leave out scores, then run pcatool transform'
+    ):
         pcatool.fit("data", scores="out/", **elsewhere)
 
 

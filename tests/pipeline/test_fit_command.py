@@ -117,12 +117,14 @@ def test_what_a_model_cannot_tell_is_said(folder: Path) -> None:
     old = pcatool.fit(houses, components=1)
     aligned = fit_command(pcatool.fit(houses, components=1, align_to=old))
     assert "--align-to older.npz" in as_shell_line(aligned.command or [])
-    assert aligned.remarks == ["the model does not hold the older model that it was aligned to: name its file"]
+    assert aligned.remarks == [
+        "replace older.npz with the file of the older model: the model does not hold the name of this file"
+    ]
     merged = fit_command(pcatool.update(old, houses))
     assert as_shell_line(merged.command or []) == "pcatool fit data.csv -c price,area -k 1 -o model.npz"
     assert "update, merge, subtract or refit" in merged.remarks[0]
     triples = fit_command(pcatool.load_model(DATA_FOLDER / "triples.npz"))
-    assert triples.remarks == ["the model does not hold the names of the user, item and value columns: put your names"]
+    assert triples.remarks == ["replace user,item,value with your column names: the model does not hold these names"]
 
 
 def test_scikit_learn_has_no_command() -> None:

@@ -109,4 +109,4 @@ def test_pairs_too_close_are_named() -> None:
     model = pcatool.load_model(DATA / "format_2" / "all.npz")
     certificate = {**model.meta["certificate"], "close_pairs": [[2, 3]]}
     text = inspection_text(pcatool.inspect(model.with_meta(certificate=certificate)), everything=False, width=None)
-    assert "certificate: eigenvalues too close to determine their directions: PC2 and PC3" in text
+    assert "certificate: some eigenvalues are too close to determine their directions: PC2 and PC3" in text

@@ -153,7 +153,7 @@ def test_some_components_do_not_tell_the_variances() -> None:
     assert str(caught.value) == (
         "correlations need the variances of the columns, and the model does not hold them: it was made by an "
         "earlier version of pcatool, or by scikit-learn; "
-        "fit it again"
+        "fit the model again"
     )
     assert len(component_table(model, ["loadings", "contributions"])) == 4
 
@@ -165,7 +165,7 @@ def test_without_centring_there_are_no_correlations(components: int | str) -> No
         component_table(model, ["correlations"])
     assert str(caught.value) == (
         "correlations and cos2 are not defined for a model fitted with --no-center; "
-        "fit without --no-center, or ask for loadings or contributions"
+        "fit without --no-center, or give --values loadings or --values contributions"
     )
 
 
@@ -174,7 +174,8 @@ def test_supervised_models_have_loadings_and_contributions_only() -> None:
     assert list(component_table(model, ["loadings", "contributions"]))[2:] == ["loading", "contribution"]
     for values in ("correlations", "cos2"):
         with pytest.raises(
-            pcatool.UsageError, match="which supervised PCA does not have; ask for loadings or contributions"
+            pcatool.UsageError,
+            match="which supervised PCA does not have; give --values loadings or --values contributions",
         ):
             component_table(model, ["loadings", values])
 
@@ -308,7 +309,7 @@ def test_a_picture_needs_a_size_a_file_and_that_many_pixels(tmp_path: Path) -> N
     with pytest.raises(pcatool.UsageError, match=r"end it with \.png, \.svg or \.pdf"):
         pcatool.components(model, image=(8, 8), output=tmp_path / "a.gif")
     with pytest.raises(
-        pcatool.DataError, match=r"an image of 8x7 has 56 pixels, but there are 64 columns; .* columns, .* exclude"
+        pcatool.DataError, match=r"an image of 8x7 has 56 pixels, but the model has 64 columns; .* columns, .* exclude"
     ):
         pcatool.components(model, image=(8, 7), output=tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []

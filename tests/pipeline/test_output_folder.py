@@ -143,7 +143,7 @@ def test_earlier_results_are_told_by_their_columns(here: Path, flags: str, plain
         said.append(done.stderr)
         assert tree("data/scores") == NAMES
     rest = "pcatool: note: 6 of 6 files were already done\n" if flags == "--resume" else ""
-    assert said == ["", "pcatool: note: left out 6 files, earlier results in 'data/scores/'\n" + rest]
+    assert said == ["", "pcatool: note: left out 6 earlier results in 'data/scores/'\n" + rest]
     pcatool.transform("m.npz", "data", output="data/scores/", components=1, keep_all=flags == "--keep-all")
 
 
@@ -215,7 +215,7 @@ def test_only_earlier_results(here: Path) -> None:
         (["-"], "out/", UsageError, "standard input gives no file name for 'out/'"),
         (["data", "none.csv"], "out/", FileError, "cannot read 'none.csv'"),
         (["data/d.tsv"], "m.npz/", FileError, "cannot make the folder 'm.npz'"),
-        (["odd.json"], "out/", UsageError, "cannot write 'out/odd.json': no writer for '.json'"),
+        (["odd.json"], "out/", UsageError, "cannot write 'out/odd.json': there is no writer for '.json'"),
     ],
 )
 def test_refused(here: Path, data: list[str], output: str, error: type[PcatoolError], message: str) -> None:
@@ -234,7 +234,7 @@ def test_refused(here: Path, data: list[str], output: str, error: type[PcatoolEr
 def test_no_clobber_and_resume(here: Path) -> None:
     with pytest.raises(UsageError, match="resume=True needs an output folder"):
         pcatool.transform("m.npz", "data", output="out.csv", resume=True)
-    with pytest.raises(UsageError, match="a model from a pipe or from memory has none"):
+    with pytest.raises(UsageError, match="a model from a pipe or from memory has no file time"):
         pcatool.transform(pcatool.load_model("m.npz"), "data", output="out/", resume=True)
     with pytest.raises(UsageError, match="the output is a folder, but the data are not files"):
         pcatool.transform("m.npz", np.eye(3), output="out/")
@@ -284,7 +284,7 @@ def test_an_input_that_is_replaced_while_it_is_read_is_not_done(here: Path, monk
             Path("new.csv").rename("data/year=1/a.csv")
 
     monkeypatch.setattr(folder, "write", replaced)
-    said = r"data/year=1/a.csv changed while it was read: '.*a.csv' may hold results of its earlier content"
+    said = r"data/year=1/a.csv changed while it was read: '.*a.csv' may hold results of the earlier content"
     with pytest.warns(PcatoolWarning, match=said):
         pcatool.transform("m.npz", "data/year=1/a.csv", output="out/")
     assert len(Path("out/year=1/a.csv").read_text().splitlines()) == 6

@@ -122,7 +122,7 @@ def test_data_are_fitted_with_enough_components() -> None:
     assert list(pcatool.plot("scores", DIGITS, exclude="digit", axes=(1, 50))) == ["PC1", "PC50"]
     assert list(pcatool.plot("scores", ONE)) == ["PC1"]
     with pytest.raises(
-        pcatool.DataError, match=r'axes="1,3": there are 2 components; .* or fit with a larger value of components'
+        pcatool.DataError, match=r'axes="1,3": the model has 2 components; .* or fit with a larger value of components'
     ):
         pcatool.plot("scores", ORDERS, axes=(1, 3), **NUMBERS, components=2)
 
@@ -186,7 +186,7 @@ def test_a_table_of_scores_is_told_by_its_columns(orders: Model, tmp_path: Path)
     as_rows = pcatool.plot("scores", scores, source="rows", standardize=True, missing="drop")
     np.testing.assert_allclose(as_rows.std(ddof=0).dropna() ** 2, 1, rtol=1e-9)  # scores do not correlate
     with pytest.raises(
-        pcatool.UsageError, match='holds scores: standardize=True has no effect; source="rows" reads it as data'
+        pcatool.UsageError, match='holds scores: standardize=True has no effect; source="rows" reads the scores as data'
     ):
         pcatool.plot("scores", scores, standardize=True)
     with pytest.raises(pcatool.UsageError, match="holds scores, but a biplot also shows columns; name the model first"):
@@ -239,7 +239,7 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
     [
         (
             PlotRequest("scores", PlotOptions(), form="json"),
-            "--format json is for small tables, and scores may be many rows; give",
+            "--format json is for small tables, but scores can have many rows; give",
         ),
         (
             PlotRequest("scores", PlotOptions(), PictureOptions("4x4"), form="csv"),
@@ -284,7 +284,7 @@ def test_texts_that_are_no_classes_are_refused(monkeypatch: pytest.MonkeyPatch) 
     [
         (None, (1, 2), "1 of 400 rows has missing cells and no scores, and is not drawn"),
         ("a", (1,), "--color has no effect: numbers do not colour the bars of one component"),
-        ("often", (1, 2), "--color often: 20 values; the 9 most frequent have colours of their own"),
+        ("often", (1, 2), "--color often: 20 values; the 9 most frequent values have colours of their own"),
         ("once", (1, 2), "--color once: 400 values; no value occurs twice: name a column of classes, or of"),
     ],
 )
@@ -333,11 +333,12 @@ def test_kernel_and_supervised_models_have_scores(tmp_path: Path) -> None:
 
 def test_without_a_row_there_is_nothing_to_draw(orders: Model, frame: pd.DataFrame, tmp_path: Path) -> None:
     empty = pd.read_csv(ORDERS).head(0)
-    with pytest.raises(pcatool.DataError, match="no row has scores; there is nothing to draw"):
+    with pytest.raises(pcatool.DataError, match="no row has scores; name a table with complete rows"):
         pcatool.plot("scores", orders, empty, output=tmp_path / "a.png")
     model = pcatool.fit(frame, columns="a-c", missing="drop", components=2)
     with pytest.raises(
-        pcatool.DataError, match="no row has scores, because every row has missing cells; there is nothing to draw"
+        pcatool.DataError,
+        match="no row has scores, because every row has missing cells; name a table with complete rows",
     ):
         pcatool.plot("scores", model, frame.loc[[3, 7]], output=tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []

@@ -278,7 +278,7 @@ def test_a_full_disk_and_one_that_is_read_only_leave_what_was_there(shell: Shell
     assert done.stdout == "5\n5\nout.csv\nold\n"
     assert done.stderr.splitlines() == [
         "pcatool: error: cannot write 'd/out.csv': No space left on device",
-        "pcatool: error: cannot write 'd/new.csv': no permission to create files in its folder; "
+        "pcatool: error: cannot write 'd/new.csv': you have no permission to create files in its folder; "
         "give a name in another folder",
     ]
 

@@ -50,7 +50,7 @@ def test_two_columns_of_one_name_are_refused(name: str, kept: list[str], names: 
         open_writer(OutputOptions(output_format=name), SINK, [(k, pa.string()) for k in kept], names)
     twice = "PC1" if "PC1" in kept else (kept or names)[0]
     assert str(caught.value) == (
-        f"two output columns have the name '{twice}'; do not pass it through, or rename it in the input"
+        f"two output columns have the name '{twice}'; rename the column in the input, or leave it out of --keep"
     )
 
 

@@ -338,7 +338,7 @@ def test_folder_without_permission(tmp_path: Path, opener: Callable[..., object]
     tmp_path.chmod(0o555)
     error = refusal(opener, str(tmp_path / "x"), no_clobber=False)
     assert error.exit_code == 5
-    assert str(error).endswith(": no permission to create files in its folder; give a name in another folder")
+    assert str(error).endswith(": you have no permission to create files in its folder; give a name in another folder")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="permission bits do not stop root")
@@ -346,7 +346,7 @@ def test_file_without_permission(tmp_path: Path, opener: Callable[..., object]) 
     (tmp_path / "x").touch(0o444)
     error = refusal(opener, str(tmp_path / "x"), no_clobber=False)
     assert error.exit_code == 5
-    assert str(error).endswith(": it is write-protected; give another name, or change its permissions")
+    assert str(error).endswith(": it is write-protected; give another name, or change the permissions of the file")
 
 
 def test_no_clobber_refuses_a_file_that_exists(tmp_path: Path, opener: Callable[..., object]) -> None:

@@ -200,7 +200,7 @@ def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
     ]
     omitted = len(rows) - len(cells)
     note = (
-        [element("p", f"And {grouped(omitted)} more, which pcatool inspect -v prints.", class_="quiet")]
+        [element("p", f"pcatool inspect -v prints {counted(omitted, 'more eigenvalue')}.", class_="quiet")]
         if omitted
         else []
     )
@@ -224,7 +224,7 @@ def commands_section(facts: Mapping[str, Any]) -> list[Html]:
             element(
                 "p",
                 "Replace data.csv by your data. A model does not store the options for reading files: "
-                "add those that you used.",
+                "add the options that you used.",
                 class_="quiet",
             )
         )
@@ -235,7 +235,7 @@ def commands_section(facts: Mapping[str, Any]) -> list[Html]:
     for name, reason in facts["cannot"].items():
         reasons.setdefault(reason, []).append(name)
     if reasons:
-        content.append(element("h3", "What the model cannot do"))
+        content.append(element("h3", "Commands that the model does not support"))
         content.append(bullet_list([f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]))
     return content
 
@@ -290,11 +290,11 @@ def scores(data: Mapping[str, Any] | None) -> list[Html]:
     which = (
         f"{grouped(shown)} of {grouped(total)} rows, evenly spaced"
         if shown < total
-        else f"All {grouped(total)} rows"
+        else f"all {grouped(total)} rows"
         if total > 1
-        else "The only row"
+        else "the only row"
     )
-    text = element("p", f"{which}.{_incomplete(data)}")
+    text = element("p", f"The page shows {which}.{_incomplete(data)}")
     return [text, template("scores.html"), element("noscript", _scores_table(data))]
 
 
@@ -304,11 +304,10 @@ def _incomplete(data: Mapping[str, Any]) -> str:
     if not incomplete:
         return ""
     if total == 1:
-        return f" It has missing cells{', and no scores' if empty else ''}."
+        return f" The row has missing cells{', and no scores' if empty else ''}."
     has = "has" if incomplete == 1 else "have"
-    without = (
-        ", and no scores" if empty == incomplete else f"; {grouped(empty)} of them have no scores" if empty else ""
-    )
+    some_empty = f"; {counted(empty, 'row')} {'has' if empty == 1 else 'have'} no scores"
+    without = ", and no scores" if empty == incomplete else some_empty if empty else ""
     return f" {grouped(incomplete)} of all {grouped(total)} rows {has} missing cells{without}."
 
 
@@ -441,7 +440,7 @@ def _variances(facts: Mapping[str, Any]) -> Html:
     omitted = len(facts["variance"]) - len(rows)
     caption = f"Variance that the first components keep and lose; ddof {facts['ddof']}"
     note = (
-        [element("p", f"And {grouped(omitted)} more, which pcatool explain-variance prints.", class_="quiet")]
+        [element("p", f"pcatool explain-variance prints {counted(omitted, 'more component')}.", class_="quiet")]
         if omitted
         else []
     )

@@ -57,7 +57,7 @@ def verdict(facts: Mapping[str, Any]) -> str:
     which = f"{grouped(len(vouched))} of {grouped(len(rows))} eigenvalues {are}"
     return (
         f"{which} accurate to at least {counted(least_digits, 'digit')}; "
-        "the others are indistinguishable from rounding error, or beyond the rank."
+        "the other eigenvalues are indistinguishable from rounding error, or beyond the rank."
     )
 
 
@@ -71,7 +71,10 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
         )
     rank, k = facts["rank"], facts["components"]
     if rank is not None and k > rank:
-        sentences.append(f"Only {counted(rank, 'component')} {_carry(rank)} variance; the others have eigenvalue 0.")
+        sentences.append(
+            f"Only {counted(rank, 'component')} {'has' if rank == 1 else 'have'} variance; "
+            "the other components have eigenvalue 0."
+        )
     elif (
         rank is not None
         and facts["method"] == "pca"
@@ -81,7 +84,7 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
         sentences.append(f"The rank is {grouped(rank)}, below the largest possible rank {grouped(largest)}: {reasons}.")
     if facts["eigenvalues_known"] < facts["eigenvalues_possible"]:
         known, possible = (grouped(facts[f"eigenvalues_{which}"]) for which in ("known", "possible"))
-        sentences.append(f"Only {known} of {possible} eigenvalues and the sum of the others are known.")
+        sentences.append(f"Only {known} of {possible} eigenvalues and the sum of the other eigenvalues are known.")
     if not facts["centered"]:
         sentences.append("The columns were not centred: shares are of the sum of squares about 0, not of the variance.")
     if facts["method"] == "supervised":
@@ -114,7 +117,3 @@ def _rank_reasons(facts: Mapping[str, Any], rank: int, largest: int) -> str:
     )
     reasons += ["some columns are linear combinations of others"] if rank < min(varying, largest) else []
     return ", and ".join(reasons)
-
-
-def _carry(count: int) -> str:
-    return "carries" if count == 1 else "carry"

@@ -263,8 +263,8 @@ def test_what_to_be_careful_with() -> None:
         warnings.simplefilter("ignore")
         said = read(pcatool.fit(X, components=3)).words
         past = read(pcatool.fit(X, components=3, center=False)).words
-    assert "Eigenvalues too close to determine their directions: PC1 and PC2." in said
-    assert "Only 2 components carry variance; the others have eigenvalue 0." in said
+    assert "Some eigenvalues are too close to determine their directions: PC1 and PC2." in said
+    assert "Only 2 components have variance; the other components have eigenvalue 0." in said
     assert "The columns were not centred: shares are of the sum of squares about 0" in past
     Y = np.random.default_rng(6).normal(size=(9, 2))
     twice = np.column_stack([Y, Y.sum(axis=1), np.ones(9)])
@@ -286,7 +286,7 @@ def test_rows_with_missing_cells_are_counted() -> None:
         model = pcatool.fit(ORDERS, columns="items-days_to_deliver", missing="drop", standardize=True)
     found = read(model, ORDERS, color="net_price", keep="customer", with_error=True)
     scores = found.facts["scores"]
-    assert "All 200 rows. 16 of all 200 rows have missing cells, and no scores." in found.words
+    assert "The page shows all 200 rows. 16 of all 200 rows have missing cells, and no scores." in found.words
     assert sum(one is None for one in scores["scores"][0]) == 16
     assert len([one for one in scores["color"]["numbers"] if one is not None]) > 150
     assert [name for name, _ in scores["kept"]] == ["customer", "net_price"]
@@ -301,7 +301,10 @@ def test_rows_with_missing_cells_are_counted_in_all_rows_not_in_the_sample() -> 
     count = int(np.isnan(X).any(axis=1).sum())
     model = pcatool.fit(frame.dropna(), components=2)
     words = read(model, frame, missing="keep").words
-    assert f"5,000 of 12,000 rows, evenly spaced. {count:,} of all 12,000 rows have missing cells, and" in words
+    assert (
+        f"The page shows 5,000 of 12,000 rows, evenly spaced. {count:,} of all 12,000 rows have missing cells, and"
+        in words
+    )
     assert f"{count:,} of all 12,000 rows have missing cells. " in read(model, frame, missing="project").words
 
 
@@ -383,9 +386,9 @@ def _bytes(uri: str | None) -> bytes:
         (None, {"keep": "digit"}, pcatool.UsageError, "keep has no effect without rows"),
         (None, {"threads": 2}, pcatool.UsageError, "threads has no effect without rows"),
         (None, {"delimiter": ";"}, pcatool.UsageError, "delimiter has no effect without rows"),
-        (None, {"first": 99}, pcatool.DataError, "first=99: there are 29 components"),
-        (None, {"image": (7, 9)}, pcatool.DataError, "an image of 7x9 has 63 pixels, but there are 64 columns"),
-        (DIGITS, {"axes": "1,30"}, pcatool.DataError, 'axes="1,30": there are 29 components'),
+        (None, {"first": 99}, pcatool.DataError, "first=99: the model has 29 components"),
+        (None, {"image": (7, 9)}, pcatool.DataError, "an image of 7x9 has 63 pixels, but the model has 64 columns"),
+        (DIGITS, {"axes": "1,30"}, pcatool.DataError, 'axes="1,30": the model has 29 components'),
         (DIGITS, {"axes": "1,1"}, pcatool.UsageError, "axes='1,1' names a component twice; name each component once"),
         (DIGITS, {"axes": "0,1"}, pcatool.UsageError, "axes='0,1' is not a list of components"),
         (DIGITS, {"axes": "1,2,3"}, pcatool.UsageError, 'axes="1,2,3": scores are drawn by two components; give two'),
@@ -402,7 +405,7 @@ def test_refusals(digits: Model, data: Any, settings: Any, kind: type[Exception]
 
 
 def test_one_component_is_told_as_one() -> None:
-    with pytest.raises(pcatool.DataError, match='axes="1,2": there is 1 component;'):
+    with pytest.raises(pcatool.DataError, match='axes="1,2": the model has 1 component;'):
         pcatool.report(pcatool.fit(HOUSES, components=1), HOUSES, axes=(1, 2))
 
 
