@@ -147,7 +147,7 @@ def _check_labels(first: Model, model: Model, name: str, other: str) -> None:
     number, text = (other, name) if differing[0] in numbers[1] else (name, other)
     raise ModelError(
         f"label {show(differing[0])} is a number in {show(number)} and text in {show(text)}: as numbers, "
-        "7 and 07 are one class; as text, they are two",
+        "7 and 07 are one class; as text, 7 and 07 are two classes",
         f"add the rows of {show(number)} with pcatool update {show(text)}, which reads labels as text",
     )
 

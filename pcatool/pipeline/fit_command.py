@@ -32,10 +32,8 @@ def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
     apart = [f" {term}" if term.startswith("-") else term for term in together]  # not to be read as an option
     found = [word for term in apart for word in ("-c", term)]
     if sum(map(len, found)) > MOST_LETTERS or "" in names:
-        said = (
-            f"the command does not name the {grouped(len(names))} columns; without -c, it takes all columns of numbers"
-        )
-        return [], [said]
+        said = f"the command does not name the {grouped(len(names))} columns; "
+        return [], [said + "without -c, the command takes all columns of numbers"]
     known = set(names)
     spans = [term for term in terms if term not in known and "-" in term]
     remarks = [

@@ -109,8 +109,8 @@ def column_spread(model: Model) -> Array:
     if holds_all_variance(model):
         return recovered_spread(model)
     raise ModelError(
-        "correlations need the variances of the columns, and the model does not hold them: it was made by an earlier "
-        "version of pcatool, or by scikit-learn",
+        "correlations need the variances of the columns, but the model does not hold these variances: "
+        "the model was made by an earlier version of pcatool, or by scikit-learn",
         "fit the model again",
     )
 

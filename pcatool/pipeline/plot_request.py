@@ -82,7 +82,7 @@ class PlotRequest(NamedTuple):
                 f"--axes names {len(plot.axes)} components, but a picture of {self.kind} shows at most {most}"
             )
         if plot.axes is not None and kind.rows and kind.columns and len(plot.axes) < kind.max_count:
-            raise UsageError(f"a {self.kind} needs two components", "name both, such as --axes 1,2")
+            raise UsageError(f"a {self.kind} needs two components", "name two components, such as --axes 1,2")
         if kind.columns:
             check_method(options, ("loadings",))
 
@@ -114,7 +114,7 @@ class PlotRequest(NamedTuple):
         if axes is None:
             if self.plot_class.rows and self.plot_class.columns and model.k < 2:
                 remedy = "fit with -k 2" if model.d > 1 else "pcatool plot scores can draw one component"
-                raise DataError("a biplot needs two components, but there is 1", remedy)
+                raise DataError("a biplot needs two components, but the model has 1 component", remedy)
             return tuple(range(1, min(self.plot_class.default_count, model.k) + 1))
         named = ",".join(map(str, axes))
         check_component_number(f"--axes {named}", max(axes), model.k, model.directions)

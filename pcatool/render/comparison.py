@@ -134,10 +134,10 @@ def _remark(row: Mapping[str, Any]) -> str:
     for which in ("a", "b"):
         model = which.upper()
         if row[f"eigenvalue_{which}"] == 0:
-            remarks.append(f"no meaning: beyond the rank in {model}")
+            remarks.append(f"no meaning: the component is beyond the rank in {model}")
         elif row[f"too_close_in_{which}"]:
             remarks.append(
-                f"no meaning: eigenvalue too close to {_component_list(row[f'too_close_in_{which}'])} in {model}"
+                f"no meaning: the eigenvalue is too close to {_component_list(row[f'too_close_in_{which}'])} in {model}"
             )
         elif row[f"near_in_{which}"] and abs(row["cosine"]) < 1 - ROUNDING:
             remarks.append(f"nearly equal to {_component_list(row[f'near_in_{which}'])} in {model}")

@@ -66,7 +66,8 @@ def _in_folder(place: ObjectPlace, is_table: Callable[[str], bool]) -> FoundObje
     data_paths = [path for path in infos if _is_data(path.removeprefix(folder), is_table)]
     if not data_paths:
         raise FileError(
-            f"no data files in folder {show(place.name)}", "files in a folder are recognised by their ending"
+            f"no data files in folder {show(place.name)}",
+            "name a data file, or a folder of files such as x.csv or x.parquet",
         )
     return FoundObjects(_remember_sizes(place, [infos[path] for path in data_paths]), _folder_name(place, folder))
 

@@ -81,7 +81,7 @@ def test_everything_that_changed_is_told() -> None:
         "total: 12.4 in A, 12 in B (-3.23%)\n",
         "swapped: PC2, PC3 of A\n",
         "flipped: PC2 of A\n",
-        "no meaning: eigenvalue too close to PC1 in A",
+        "no meaning: the eigenvalue is too close to PC1 in A",
         "shown: the columns that changed; 1 more with -v\n",
     ):
         assert said in text
@@ -166,7 +166,9 @@ def test_means_that_were_not_subtracted_are_compared_too() -> None:
 def test_a_direction_past_the_rank_means_nothing() -> None:
     one, other = made([5.0, 3.0, 0.0], EYE[:, :3], rank=2), made([5.0, 3.0, 0.0], EYE[:, [0, 1, 3]], rank=2)
     text = comparison_text(pcatool.diff(one, other), everything=False, width=None)
-    assert "no meaning: beyond the rank in A; no meaning: beyond the rank in B" in text
+    assert (
+        "no meaning: the component is beyond the rank in A; no meaning: the component is beyond the rank in B" in text
+    )
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)

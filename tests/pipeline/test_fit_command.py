@@ -104,7 +104,9 @@ def test_a_vector_is_named_whole() -> None:
 def test_very_many_names_are_left_out() -> None:
     made = fit_command(fit([f"{'x' * 40}{i}" for i in range(0, 600, 5)]))
     assert as_shell_line(made.command or []) == "pcatool fit data.csv -k 1 -o model.npz"
-    assert made.remarks == ["the command does not name the 120 columns; without -c, it takes all columns of numbers"]
+    assert made.remarks == [
+        "the command does not name the 120 columns; without -c, the command takes all columns of numbers"
+    ]
 
 
 def test_other_numbers_of_components(folder: Path) -> None:

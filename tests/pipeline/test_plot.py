@@ -210,7 +210,7 @@ def asked(kind: str, **more: Any) -> None:
         (lambda: asked("loadings", color="items"), pcatool.UsageError, "color has no effect in a picture of"),
         (lambda: asked("scores", scaling="rows"), pcatool.UsageError, "scaling has no effect"),
         (lambda: asked("scores", axes=(1, 2, 3)), pcatool.UsageError, "names 3 components, but a picture of scores"),
-        (lambda: asked("biplot", axes=1), pcatool.UsageError, "a biplot needs two components; name both"),
+        (lambda: asked("biplot", axes=1), pcatool.UsageError, "a biplot needs two components; name two components"),
         (lambda: pcatool.plot("biplot", ONE), pcatool.DataError, "there is 1; pcatool plot scores can draw one"),
         (lambda: asked("scores", axes="1,1"), pcatool.UsageError, "names a component twice"),
         (lambda: asked("scores", axes="1-2"), pcatool.UsageError, "axes='1-2' is not a list of components"),
@@ -313,7 +313,9 @@ def test_a_model_needs_rows_and_a_picture_of_columns_none(orders: Model, tmp_pat
         pcatool.plot("scores", orders, ORDERS, standardize=True)
     with pytest.raises(pcatool.UsageError, match="plot loadings --format csv needs no rows"):
         pcatool.plot("loadings", [str(tmp_path / "m.npz"), ORDERS])
-    with pytest.raises(pcatool.DataError, match="a biplot needs two components, but there is 1; fit with components=2"):
+    with pytest.raises(
+        pcatool.DataError, match="a biplot needs two components, but the model has 1 component; fit with components=2"
+    ):
         pcatool.plot("biplot", orders.truncated(1))
 
 

@@ -140,7 +140,10 @@ WRONG = {
     "s3://BUCKET/x.csv": (5, "cannot read 's3://BUCKET/x.csv': there is no such object; check its name"),
     "s3://BUCKET/f/": (5, "cannot read 's3://BUCKET/f/': there is no such object or folder; check its name"),
     "s3://BUCKET/*.csv": (5, "no object matches 's3://BUCKET/*.csv'; check the pattern"),
-    "s3://BUCKET/": (5, "no data files in folder 's3://BUCKET/'; files in a folder are recognised by their ending"),
+    "s3://BUCKET/": (
+        5,
+        "no data files in folder 's3://BUCKET/'; name a data file, or a folder of files such as x.csv or x.parquet",
+    ),
     "s3://no-such-bucket/x.csv": (
         5, "cannot read 's3://no-such-bucket/x.csv': there is no such bucket; check its name"
     ),

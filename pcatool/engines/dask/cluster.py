@@ -219,7 +219,7 @@ def check_workers(link: SchedulerClient) -> int:
             if mine.split(".")[:count] != its.split(".")[:count]:
                 raise FileError(
                     f"the worker {show(worker)} has {name} {its}, but this process has {mine}",
-                    "install the same versions on this machine and on those of the workers",
+                    "install the same versions on this machine and on the machines of the workers",
                 )
     link.ask(lambda: link.client.run(eval, f"len({IMPORTS})", on_error="return"), of_workers=True)
     return len(answers)
