@@ -56,6 +56,9 @@ def rows_or_scores(model: Model, inputs: Inputs) -> str:
     return "rows"
 
 
+OTHER_MODEL = "name the model that made these scores"
+
+
 def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
     """Return the names of the score columns PC1, PC2, ... up to `most`; without a header line, all columns.
 
@@ -66,7 +69,7 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
     if inputs.columns.nameless:
         if len(names) > model.k:
             scores = f"there are {grouped(len(names))} columns of scores"
-            raise DataError(f"{where}: {scores}, but the model has {counted(model.k, 'component')}")
+            raise DataError(f"{where}: {scores}, but the model has {counted(model.k, 'component')}", OTHER_MODEL)
         return names
     numbers = sorted({int(name[2:]) for name in names if re.fullmatch(r"PC[1-9][0-9]*", name, re.ASCII)})
     if most is not None:
@@ -81,7 +84,9 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
             raise DataError(f"{where}: column {missing} is missing, but there is {found}")
     if numbers[-1] > model.k:
         last = show(component_name(numbers[-1]))
-        raise DataError(f"{where}: there is a column {last}, but the model has {counted(model.k, 'component')}")
+        raise DataError(
+            f"{where}: there is a column {last}, but the model has {counted(model.k, 'component')}", OTHER_MODEL
+        )
     return [component_name(number) for number in numbers]
 
 

@@ -79,7 +79,8 @@ class PlotRequest(NamedTuple):
         if plot.axes is not None and len(plot.axes) > kind.max_count:
             most = f"{kind.max_count} components" if kind.max_count > 1 else "1 component"
             raise UsageError(
-                f"--axes names {len(plot.axes)} components, but a picture of {self.kind} shows at most {most}"
+                f"--axes names {len(plot.axes)} components, but a picture of {self.kind} shows at most {most}",
+                "name fewer components with --axes",
             )
         if plot.axes is not None and kind.rows and kind.columns and len(plot.axes) < kind.max_count:
             raise UsageError(f"a {self.kind} needs two components", "name two components, such as --axes 1,2")

@@ -121,7 +121,7 @@ def as_text(column: pa.Array) -> pa.Array:
         raise
     except pa.ArrowNotImplementedError:
         raise DataError(
-            f"cells of type {kind} cannot be written as text", "leave the column out, or write Parquet"
+            f"cells of type {kind} cannot be written as text", "leave the column out, or give --output-format parquet"
         ) from None
 
 

@@ -41,7 +41,8 @@ class JsonLinesWriter(TextWriter):
     ) -> None:
         if not header:
             raise UsageError(
-                "JSON Lines has no header: every row holds the names", "leave out --no-output-header, or write csv"
+                "JSON Lines has no header: every row holds the names",
+                "leave out --no-output-header, or give --output-format csv",
             )
         if float_format is not None:
             check_format(float_format)
@@ -64,7 +65,7 @@ def check_format(float_format: str) -> None:
         except ValueError:
             raise UsageError(
                 f"--float-format {show(float_format)} gives {show(shown)}, which is not a JSON number",
-                "leave out the flags '+', '0' and '#', or write csv",
+                "leave out the flags '+', '0' and '#', or give --output-format csv",
             ) from None
 
 

@@ -43,9 +43,14 @@ class ParquetWriter(Writer):
         float_format: str | None = None,
     ) -> None:
         if not header:
-            raise UsageError("Parquet files always hold the column names", "leave out --no-output-header, or write csv")
+            raise UsageError(
+                "Parquet files always hold the column names",
+                "leave out --no-output-header, or give --output-format csv",
+            )
         if float_format is not None:
-            raise UsageError("Parquet stores numbers as binary, not as text", "leave out --float-format, or write csv")
+            raise UsageError(
+                "Parquet stores numbers as binary, not as text", "leave out --float-format, or give --output-format csv"
+            )
         output_names(passthrough, names)
         self._schema = pa.schema([*passthrough, *((name, pa.float64()) for name in names)])
         self._sink = sink
@@ -98,7 +103,8 @@ def open_parquet(buffer: ByteCollector, schema: pa.Schema, passthrough: Sequence
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         bad = next(field for field in schema if not storable(field))
         raise UsageError(
-            f"Parquet cannot store column {show(bad.name)} of type {bad.type}", "leave the column out, or write csv"
+            f"Parquet cannot store column {show(bad.name)} of type {bad.type}",
+            "leave the column out, or give --output-format csv",
         ) from None
 
 

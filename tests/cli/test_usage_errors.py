@@ -145,7 +145,10 @@ REFUSED = {
     "reconstruct pc.npz pc.csv": (2, "pc.csv: columns PC1, ... may be scores or the model's own columns; say which"),
     "reconstruct ab.npz nameless.csv --no-header": (2, "nameless.csv: 2 columns without names may be scores or rows;"),
     "reconstruct ab.npz gap.csv": (3, "gap.csv: column 'PC2' is missing, but there is 'PC3'"),
-    "reconstruct ab.npz many.csv": (3, "many.csv: there is a column 'PC3', but the model has 2 components"),
+    "reconstruct ab.npz many.csv": (
+        3,
+        "many.csv: there is a column 'PC3', but the model has 2 components; name the model",
+    ),
     "reconstruct ab.npz ab.csv --from scores": (
         3,
         "ab.csv has no columns of scores (PC1, ...); give the output of pcatool",

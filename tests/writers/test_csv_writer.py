@@ -314,7 +314,8 @@ def test_a_type_without_text_is_refused() -> None:
     with pytest.raises(DataError) as caught:
         kept_cells(pa.array([(1, 2, 3)], pa.month_day_nano_interval()))
     assert str(caught.value) == (
-        "cells of type month_day_nano_interval cannot be written as text; leave the column out, or write Parquet"
+        "cells of type month_day_nano_interval cannot be written as text; "
+        "leave the column out, or give --output-format parquet"
     )
 
 

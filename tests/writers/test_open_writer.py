@@ -58,23 +58,24 @@ REFUSED = [
     (
         "parquet",
         {"header": False},
-        "Parquet files always hold the column names; leave out --no-output-header, or write csv",
+        "Parquet files always hold the column names; leave out --no-output-header, or give --output-format csv",
     ),
     (
         "parquet",
         {"float_format": ".3f"},
-        "Parquet stores numbers as binary, not as text; leave out --float-format, or write csv",
+        "Parquet stores numbers as binary, not as text; leave out --float-format, or give --output-format csv",
     ),
     (
         "jsonl",
         {"header": False},
-        "JSON Lines has no header: every row holds the names; leave out --no-output-header, or write csv",
+        "JSON Lines has no header: every row holds the names; "
+        "leave out --no-output-header, or give --output-format csv",
     ),
     (
         "jsonl",
         {"float_format": "+.2f"},
         "--float-format '%+.2f' gives '+0.00', which is not a JSON number; "
-        "leave out the flags '+', '0' and '#', or write csv",
+        "leave out the flags '+', '0' and '#', or give --output-format csv",
     ),
 ]
 

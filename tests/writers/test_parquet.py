@@ -168,7 +168,8 @@ def test_a_type_parquet_does_not_have() -> None:
     with pytest.raises(UsageError) as caught:
         parquet({"ok": pa.nulls(1), "t": pa.array([(1, 2, 3)], pa.month_day_nano_interval())}, np.ones((1, 1)))
     assert str(caught.value) == (
-        "Parquet cannot store column 't' of type month_day_nano_interval; leave the column out, or write csv"
+        "Parquet cannot store column 't' of type month_day_nano_interval; "
+        "leave the column out, or give --output-format csv"
     )
 
 

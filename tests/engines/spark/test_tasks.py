@@ -95,7 +95,7 @@ def test_a_merge_passes_on_the_first_error(function: Callable[[int], Any]) -> No
             ("pcatool", "0.0.1"),
             f"has pcatool {pcatool.__version__}, but this process has 0.0.1; install the same version on all",
         ),
-        (("no_pcatool", "0.1.0"), "has no pcatool; install pcatool 0.1.0 there, or set PYSPARK_PYTHON to the Python"),
+        (("no_pcatool", "0.1.0"), "has no pcatool; install pcatool 0.1.0 on the executors, or set PYSPARK"),
     ],
 )
 def test_an_executor_with_another_pcatool_loads_nothing(package: tuple[str, str], sentence: str) -> None:
@@ -117,7 +117,7 @@ def test_an_executor_with_another_pcatool_loads_nothing(package: tuple[str, str]
             ("node1", "0.0.1"),
             "the executor on 'node1' has pcatool 0.0.1, but this process has 0.1.0; install the same version",
         ),
-        (("node1", ""), "the executor on 'node1' has no pcatool; install pcatool 0.1.0 there, or set PYSPARK_PYTHON"),
+        (("node1", ""), "the executor on 'node1' has no pcatool; install pcatool 0.1.0 on the executors, or set"),
     ],
 )
 def test_another_version_there(value: tuple[str, str], sentence: str) -> None:
