@@ -142,7 +142,7 @@ REFUSED = {
         "double.csv: columns 2 and 3 are both called 'b'; rename one, or leave the column out by number",
     ),
     # scores or rows
-    "reconstruct pc.npz pc.csv": (2, "pc.csv: columns PC1, ... may be scores or the model's own columns; say which"),
+    "reconstruct pc.npz pc.csv": (2, "pc.csv: columns PC1, ... may be scores or the model's own columns; give --fr"),
     "reconstruct ab.npz nameless.csv --no-header": (2, "nameless.csv: 2 columns without names may be scores or rows;"),
     "reconstruct ab.npz gap.csv": (3, "gap.csv: column 'PC2' is missing, but there is 'PC3'"),
     "reconstruct ab.npz many.csv": (
@@ -162,7 +162,10 @@ REFUSED = {
     "plot scores ab.csv ab.npz -o x.svg": (2, "ab.npz is a model, but comes after ab.csv; name the model first, then"),
     "plot scores ab.npz ab.npz -o x.svg": (2, "ab.npz is a model, not a table of rows; name the model first"),
     "plot biplot scores.csv -o x.svg": (2, "scores.csv holds scores, but a biplot also shows columns; name the model"),
-    "plot scores ab.csv --engine dask -o x.svg": (2, "--engine dask cannot draw rows; fit and transform there, then"),
+    "plot scores ab.csv --engine dask -o x.svg": (
+        2,
+        "--engine dask cannot draw rows; fit and transform on the cluster, then",
+    ),
     "plot scores scores.csv -s -o x.svg": (
         2,
         "scores.csv holds scores: -s has no effect; --from rows reads the scores as data",

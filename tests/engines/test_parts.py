@@ -287,7 +287,7 @@ def test_a_longer_vector_than_the_first_input_has_is_refused(tmp_path: Path) -> 
         ({"missing": "mean", "solver": "tsqr"}, "--solver tsqr with --missing mean cannot be spread"),
         (
             {"triples": "x0,x1,x2"},
-            "--triples cannot be spread over workers: the cells of a row may be in any part of the input",
+            "--triples cannot be spread over workers: any line may add to any row",
         ),
         ({"components": "cross-validation"}, "-k cross-validation cannot be spread over workers"),
         (

@@ -275,13 +275,13 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
 @pytest.mark.parametrize(
     ("data", "settings", "error", "message"),
     [
-        ("data", {"output": None}, UsageError, 'engine="dask" writes a folder of parts, not one stream; name it with'),
+        ("data", {"output": None}, UsageError, 'engine="dask" writes a folder of parts, not one stream; name a folder'),
         ("data", {"output": "-"}, UsageError, "writes a folder of parts, not one stream"),
         (
             "data",
             {"output": "s.csv"},
             UsageError,
-            "writes a folder of parts, but 's.csv' is not a folder; name it with output, as",
+            "writes a folder of parts, but 's.csv' is not a folder; name a folder, as",
         ),
         ("data", {"output": "s3://b/x"}, UsageError, "writes a folder of parts, but 's3://b/x' is not a folder"),
         ("data", {"output": "https://b/x/"}, UsageError, "a web server can only be read"),

@@ -228,10 +228,10 @@ def test_zero_has_no_sign() -> None:
 def test_more_components_than_there_are_is_refused() -> None:
     model = pcatool.fit(ARRESTS, components=2)
     remedy = "give a smaller number, or fit with a larger -k"
-    for few, there in ((model, "are 2 components"), (model.truncated(1), "is 1 component")):
+    for few, count in ((model, "2 components"), (model.truncated(1), "1 component")):
         with pytest.raises(pcatool.DataError) as caught:
             component_table(few, first=3)
-        assert str(caught.value) == f"--first 3: there {there}; {remedy}"
+        assert str(caught.value) == f"--first 3: the model has {count}; {remedy}"
 
 
 def test_a_caption_says_what_the_numbers_are() -> None:
@@ -306,7 +306,7 @@ def test_a_picture_needs_a_size_a_file_and_that_many_pixels(tmp_path: Path) -> N
     for settings in ({"image": (8, 8)}, {"output": tmp_path / "a.png"}):
         with pytest.raises(pcatool.UsageError, match="a picture needs both image and output; give image and output"):
             pcatool.components(model, **settings)
-    with pytest.raises(pcatool.UsageError, match=r"end it with \.png, \.svg or \.pdf"):
+    with pytest.raises(pcatool.UsageError, match=r"end the name with \.png, \.svg or \.pdf"):
         pcatool.components(model, image=(8, 8), output=tmp_path / "a.gif")
     with pytest.raises(
         pcatool.DataError, match=r"an image of 8x7 has 56 pixels, but the model has 64 columns; .* columns, .* exclude"

@@ -243,11 +243,11 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
         ),
         (
             PlotRequest("scores", PlotOptions(), PictureOptions("4x4"), form="csv"),
-            "--size has no effect without a picture; leave it out",
+            "--size has no effect without a picture; leave out --size or",
         ),
         (
             PlotRequest("biplot", PlotOptions(), PictureOptions(dpi=99), form="csv"),
-            "--dpi has no effect without a picture; leave it out",
+            "--dpi has no effect without a picture; leave out --dpi or",
         ),
         (PlotRequest("biplot", PlotOptions()), r"a picture needs a file; name it with -o, such as -o biplot\.png"),
         (
@@ -260,7 +260,7 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
         ),
         (
             PlotRequest("scores", PlotOptions(), output="-"),
-            r"'-' is not the name of a picture; end it with \.png, \.svg or \.pdf",
+            r"'-' is not the name of a picture; end the name with \.png, \.svg or \.pdf",
         ),
     ],
 )
@@ -271,7 +271,7 @@ def test_what_does_not_go_together_is_refused_before_the_work(wish: PlotRequest,
 
 def test_texts_that_are_no_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "MOST_TEXTS", 199)
-    words = "--color 'order_id' has more than 199 different values; name a column of a few classes, or of"
+    words = "--color 'order_id' has more than 199 different values; name a column of a few classes, or a column of"
     model = pcatool.fit(ORDERS, **NUMBERS, components=2)
     with pytest.raises(pcatool.DataError, match=words):
         cloud([ORDERS], model, "order_id")
@@ -285,7 +285,7 @@ def test_texts_that_are_no_classes_are_refused(monkeypatch: pytest.MonkeyPatch) 
         (None, (1, 2), "1 of 400 rows has missing cells and no scores, and is not drawn"),
         ("a", (1,), "--color has no effect: numbers do not colour the bars of one component"),
         ("often", (1, 2), "--color often: 20 values; the 9 most frequent values have colours of their own"),
-        ("once", (1, 2), "--color once: 400 values; no value occurs twice: name a column of classes, or of"),
+        ("once", (1, 2), "--color once: 400 values; no value occurs twice: name a column of classes, or a column of"),
     ],
 )
 def test_what_a_picture_leaves_out_is_told(

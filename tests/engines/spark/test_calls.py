@@ -42,7 +42,7 @@ def test_a_call_that_takes_too_long_is_left() -> None:
         (
             "java.lang.OutOfMemoryError: Java heap space",
             RefusedError,
-            "Spark's Java process ran out of memory; give it more",
+            "Spark's Java process ran out of memory; give the process more",
         ),
         ("is bigger than spark.driver.maxResultSize (1 MiB)", RefusedError, "the result is larger than spark.driver"),
         ("Job 0 cancelled because SparkContext was shut down", LostError, "the Spark cluster was lost; check"),

@@ -167,7 +167,9 @@ def test_executors_that_end_are_missed(session: Session, spark: Spark, monkeypat
     monkeypatch.setattr(spark._session, "patience", 0.4)
     counts = iter([2, 2])
     monkeypatch.setattr(spark._session, "executors", lambda: next(counts, 0))
-    with pytest.raises(LostError, match=rf"the Spark master '{MASTER}' has no executors left; check that it is still"):
+    with pytest.raises(
+        LostError, match=rf"the Spark master '{MASTER}' has no executors left; check that the cluster is still"
+    ):
         spark.map(waiting, [1])
 
 
