@@ -220,7 +220,7 @@ def leave_out_all(names: Sequence[str]) -> str:
         return leave_out(names[0])
     typed = ",".join(names)
     plain = len(typed) <= MOST_TYPED and typed.isprintable() and typed.count(",") == len(names) - 1
-    return f"leave them out with -x{f' {quote(typed)}' if plain and not typed.startswith('-') else ''}"
+    return f"leave the columns out with -x{f' {quote(typed)}' if plain and not typed.startswith('-') else ''}"
 
 
 def exclusion(name: str, column: int | None = None) -> str:
@@ -472,5 +472,6 @@ class MissingColumns(DataError):
         if near:
             message += f" (nearest: {listed(near)})"
         elif present:
-            message += f" (there: {listed(present)})"
+            are = "columns are:" if len(present) > 1 else "only column is"
+            message += f" (the {are} {listed(present)})"
         super().__init__(message, remedy)

@@ -204,7 +204,10 @@ def refuse_typographic_marks(words: Sequence[str]) -> None:
                 stem = word.lstrip(DASHES + "-")
                 dashes = "-" if len(re.split(r"[=:]", stem)[0]) == 1 else "--"
                 raise UsageError(f"{show(word)} begins with a typographic dash, not a hyphen", f"type {dashes}{stem}")
-            raise UsageError(f"{show(word)} begins with a typographic quotation mark", "use plain ' or \", or none")
+            raise UsageError(
+                f"{show(word)} begins with a typographic quotation mark",
+                "use a plain quotation mark, ' or \", or no quotation mark",
+            )
 
 
 def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
@@ -226,7 +229,7 @@ def refuse_value_of_flag(words: Sequence[str], flags: Collection[str], with_valu
         if before and word.lower() in TRUTH_VALUES and not os.path.lexists(word):
             raise UsageError(
                 f"{show(word)} after {before} would be read as a file, which does not exist",
-                f"{before} takes no value: leave out {show(word)}, or both words",
+                f"{before} takes no value: leave out {show(word)}, or leave out both words",
             )
         before = word if word in flags else ""
         at += _option_at(words, at, with_value)[2]

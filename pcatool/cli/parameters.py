@@ -96,7 +96,7 @@ def prints_usage(inputs: list[str] | None, command: str, usage: str) -> bool:
         return False
     print_on_stderr(
         f"usage: pcatool {command} {usage}\n"
-        f"Nothing to read: name a file, or pipe one in, as in: cat data.csv | pcatool {command} ...\n"
+        f"There is nothing to read: name a file, or pipe data in, as in: cat data.csv | pcatool {command} ...\n"
         f"See 'pcatool {command} --help'."
     )
     return True
@@ -239,7 +239,9 @@ def write_model(
     An output that cannot be written, or that is one of the inputs, is refused before `make` is called.
     """
     if output is None:
-        raise UsageError(f"{name} needs -o MODEL, the file to write the model to", "-o - writes to standard output")
+        raise UsageError(
+            f"{name} needs -o MODEL, the file to write the model to", "add -o model.npz, or -o - for standard output"
+        )
     refuse_binary(output, "a model")
     from pcatool.model.npz import save_model
     from pcatool.render.summary import combined_facts, combined_lines

@@ -74,7 +74,8 @@ def _code_of(error: BaseException, debug: bool) -> int:
         case Exception():
             unexpected = f"unexpected {type(error).__name__}: {error}"
             return _print_error(
-                f"{unexpected}; run again with --debug to see where, and please report it", RefusedError.exit_code
+                f"{unexpected}; run again with --debug to see where the error happened, and please report it",
+                RefusedError.exit_code,
             )
     raise error
 

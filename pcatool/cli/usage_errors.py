@@ -92,7 +92,7 @@ def _no_option_message(name: str, command: Any, program: Any) -> str:
     if with_option:
         return f"option {show(name)} is for {', '.join(with_option)}, not for {command.name}"
     if name.lstrip("-") in program.commands:
-        return f"{show(name)} is a command, not an option: pcatool {name.lstrip('-')}"
+        return f"{show(name)} is a command, not an option; write pcatool {name.lstrip('-')}"
     if command is not program and name.lstrip("-").lower() in command.argument_names:
         return f"no option {show(name)}; give the name alone, as in: pcatool {command.name} {command.options_metavar}"
     return f"no option {show(name)}{_option_hint(name, command, program)}"
@@ -121,7 +121,9 @@ def no_command(name: str, known: Iterable[str]) -> UsageError:
     near = _command_alias(name)
     near = near if near in (*known, "--version") else nearest(name, known)
     if near is None and Path(name).exists():
-        return UsageError(f"{show(name)} is a file, not a command", f"put a command before it: {', '.join(known)}")
+        return UsageError(
+            f"{show(name)} is a file, not a command", f"write a command before the file: {', '.join(known)}"
+        )
     if name in topics():
         return UsageError(f"{show(name)} is a help topic, not a command", f"write pcatool help {name}")
     return UsageError(

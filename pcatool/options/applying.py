@@ -88,8 +88,8 @@ class ApplyOptions(TriplesOptions):
         object.__setattr__(self, "components", parse_truncation(self.components))
         if self.missing == "drop":
             raise UsageError(
-                "--missing drop is for fits only: here every input row gives an output row",
-                "use --missing keep, which leaves the results empty",
+                "--missing drop is for fits only: a model gives an output row for every input row",
+                "use --missing keep, which leaves the results of these rows empty",
             )
         check_choices(self)
         self.check_triples({"--keep": bool(self.keep), "--keep-all": self.keep_all})
@@ -222,7 +222,7 @@ class RefitOptions(AlignOptions):
         if self.ddof is not None:
             word = str(self.ddof)
             if word not in ("0", "1"):
-                raise UsageError(f"--ddof {word} is neither 0 nor 1", "0 divides by n, 1 by n - 1")
+                raise UsageError(f"--ddof {word} is neither 0 nor 1", "give 0 to divide by n, or 1 to divide by n - 1")
             object.__setattr__(self, "ddof", int(word))
         check_choices(self)
         convert_to_float(self, "epsilon", "--epsilon")

@@ -162,7 +162,7 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
         Obstacle(
             settings.label_kernel == "rbf",
             "the label kernel rbf compares the labels of all pairs of rows",
-            "--label-kernel rbf cannot be spread over workers: every label is compared with every other",
+            "--label-kernel rbf cannot be spread over workers: every label is compared with every other label",
             "use --label-kernel delta or linear",
         ),
         Obstacle(
@@ -364,7 +364,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         if self.seed < 0:
             raise UsageError(f"--seed {self.seed} is below 0", "give a whole number from 0")
         if self.ddof not in (0, 1):
-            raise UsageError(f"--ddof {self.ddof} is neither 0 nor 1", "0 divides by n, 1 by n - 1")
+            raise UsageError(f"--ddof {self.ddof} is neither 0 nor 1", "give 0 to divide by n, or 1 to divide by n - 1")
         convert_to_float(self, "epsilon", "--epsilon")
         if self.epsilon is not None and self.epsilon < 0:
             raise UsageError(f"--epsilon {self.epsilon:g} is below 0", "give 0 or more")

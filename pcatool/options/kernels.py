@@ -179,6 +179,6 @@ class LabelOptions:
         ):  # fmt: skip
             refuse_without(flag, value, supervised, "--method supervised")
         if supervised and not self.label:
-            raise UsageError("--method supervised needs a label column", "name it with --label")
+            raise UsageError("--method supervised needs a label column", "name the column with --label")
         refuse_without("--label-gamma", self.label_gamma, self.label_kernel == "rbf", "--label-kernel rbf")
         convert_to_float(self, "label_gamma", "--label-gamma", above=0)

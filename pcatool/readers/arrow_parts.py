@@ -51,8 +51,8 @@ class VectorLength(BadValue):
     """A vector whose length differs from that of the first vector of its column."""
 
     def __init__(self, row: int, name: str, found: int, width: int) -> None:
-        text = f"column {show(name)}: a vector of length {grouped(found)}, but the first has length {grouped(width)}"
-        super().__init__(row, text, "vectors of one column must have the same length")
+        text = f"column {show(name)}: the vector has length {grouped(found)}, but the first vector has {grouped(width)}"
+        super().__init__(row, text, "give all vectors of a column the same length")
 
 
 def features_to_block(

@@ -90,7 +90,7 @@ def first_rounded(
 
 def bad_cell_remedy(value: str, name: str, column: int | None = None) -> str:
     """Return the remedy for a single bad cell; `name` and `column`, counted from 0, are those of its column."""
-    missing = f"{null_option(value) or 'the value with --null-value'} if it means missing"
+    missing = f"{null_option(value) or 'the value with --null-value'} if the value means missing"
     return f"correct the cell, give {missing}, or {leave_out(name, column)}"
 
 

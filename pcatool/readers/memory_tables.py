@@ -138,7 +138,8 @@ def _refuse_sparse(data: Any) -> None:
     if any(kind.__module__.startswith("scipy.sparse") for kind in type(data).__mro__):
         raise UsageError(
             f"a sparse {type(data).__name__} of scipy is not supported",
-            "pass its toarray(), or write the row, column and value of each cell to a file and read it with triples",
+            "pass data.toarray(), or write the row, column and value of each cell to a file, and give the file with "
+            "triples='row,column,value'",
         )
 
 
@@ -153,7 +154,9 @@ def _from_arrow(data: Any) -> pa.Table:
         return pa.table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:  # a single column, or values of several types
         check_memory(error)
-        raise UsageError(f"the {type(data).__name__} is not a table: {error}", "give rows by columns") from None
+        raise UsageError(
+            f"the {type(data).__name__} is not a table: {error}", "give a table of rows and columns"
+        ) from None
 
 
 def _from_pandas(data: Any, dialect: Dialect) -> ArrowTable:
@@ -166,7 +169,10 @@ def _from_pandas(data: Any, dialect: Dialect) -> ArrowTable:
         )
     frame = frame.rename(columns=str)
     if not frame.columns.is_unique:
-        raise DataError(f"two columns of the frame are called {show(frame.columns[frame.columns.duplicated()][0])}")
+        raise DataError(
+            f"two columns of the frame are called {show(frame.columns[frame.columns.duplicated()][0])}",
+            "rename one of the columns",
+        )
     nulls = ["NaN" if _writes_nan(frame[name].dtype) else "null" for name in frame.columns]
     columns = [_from_series(frame[name], dialect) for name in frame.columns]
     table = pa.table({name: column.array for name, column in zip(frame.columns, columns, strict=True)})
@@ -200,7 +206,9 @@ def _from_array(data: Any, dialect: Dialect) -> ArrayTable | ArrowTable:
     """Return an array, or an object that converts to one, as a table; an array of objects gets a type per column."""
     array = _array(data)
     if array.ndim != 2:
-        raise UsageError(f"the array is {array.ndim}-dimensional, not 2-dimensional", "give rows by columns")
+        raise UsageError(
+            f"the array is {array.ndim}-dimensional, not 2-dimensional", "give an array of rows and columns"
+        )
     if array.shape[1] == 0:
         raise DataError("the array has no columns")
     if array.dtype.kind != "O":

@@ -79,7 +79,8 @@ class Transcoded:
                 good, _ = self._codec.decode(error.object[: error.start], "replace")
                 place = f"{self._name}, line {self._line + good.count(NEWLINE)}"
                 raise DataError(
-                    f"{place}: not valid {self._codec.name} ({error.reason})", "name another encoding with --encoding"
+                    f"{place}: the text is not valid {self._codec.name} ({error.reason})",
+                    "give another encoding, such as --encoding latin-1",
                 ) from None
             self._line += text.count(NEWLINE)
             if text or not data:
@@ -239,7 +240,7 @@ class OpenedInput:
             stream = Peekable(decompressed(stream, kind, source.name))
             head = stream.peek(HEAD_BYTES, _needs_more_bytes)
             if compression_of(head) is not None:
-                raise DataError(f"{source.name} is compressed twice", "decompress it once")
+                raise DataError(f"{source.name} is compressed twice", "decompress the file once")
         self.format = _format(source, head, input_format)
         is_text = self.format not in (MODEL, "parquet")
         self.stream: ByteStream = as_utf8(stream, encoding, head, source.name) if is_text else stream
@@ -328,7 +329,9 @@ def _format(source: Input, head: bytes, input_format: str | None) -> str:
             raise DataError(f"{source.name} is Parquet, not {input_format}", f"leave out --input-format {input_format}")
         return "parquet"
     if input_format == "parquet":
-        raise DataError(f"{source.name} is not Parquet: it does not begin with PAR1", "check the file")
+        raise DataError(
+            f"{source.name} is not Parquet: it does not begin with PAR1", "leave out --input-format parquet"
+        )
     return "csv" if by_name == "parquet" else by_name
 
 
@@ -358,7 +361,7 @@ def _descriptor(source: Input) -> int:
         raise FileError.from_os(source.path, "read", error) from None
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise FileError(f"cannot read {show(source.path)}: it is a folder", "name a file in it")
+        raise FileError(f"cannot read {show(source.path)}: it is a folder", "name a file in the folder")
     return descriptor
 
 

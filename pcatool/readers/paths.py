@@ -115,7 +115,7 @@ def resolve(paths: Sequence[str]) -> list[Input]:
     """
     paths = [STDIN if path in STDIN_ALIASES else path for path in paths]
     if paths.count(STDIN) > 1:
-        raise UsageError("standard input is named twice", "name it once")
+        raise UsageError("standard input is named twice", "name standard input once")
     return [found for path in paths or [STDIN] for found in _expand(path, _is_table)]
 
 
@@ -158,7 +158,7 @@ def _expand(path: str, is_chosen: Callable[[str], bool]) -> list[Input]:
         files = _files_in(path, is_chosen)
         if not files:
             what, endings = ("data files", ENDINGS) if is_chosen is _is_table else ("models", MODEL_SUFFIX)
-            raise FileError(f"no {what} in folder {show(path)}", f"{what} have one of the endings {endings}")
+            raise FileError(f"no {what} in folder {show(path)}", f"give {what} with one of the endings {endings}")
         return [Input(file, path) for file in sorted(files)]
     if not os.path.lexists(path) and has_magic(path):
         files = _matching(path, is_chosen)

@@ -266,7 +266,7 @@ def refuse_incomplete(batch: CheckedBatch, chosen: ColumnChoice, remedy: str) ->
         row = int(batch.incomplete.argmax())
         column = int(np.isnan(batch.X[row]).argmax())
         name = chosen.classes.name if chosen.classes and column >= len(chosen.features) else chosen.names[column]
-        error = DataError(f"{batch.place(row)}: missing cell in column {show(name)}", remedy)
+        error = DataError(f"{batch.place(row)}: a cell is missing in column {show(name)}", remedy)
         error.of_input = True
         raise error
 

@@ -217,12 +217,12 @@ class NewColumns:
         others = " (also in one more file)" if len(found) == 2 else others
         if self._keep_all:
             return (
-                f"--keep-all left out {noun} {listed(columns)} of {name}{others}: absent in {self._first}, the first "
-                "file; give all files the same columns, or name the columns to keep with --keep"
+                f"--keep-all left out {noun} {listed(columns)} of {name}{others}, because {self._first}, the first "
+                f"file, has no such {noun}; give all files the same columns, or name the columns to keep with --keep"
             )
         return (
-            f"left out {noun} {listed(columns)} of {name}{others}: absent or not numbers in {self._first}; name the "
-            f"columns to use with -c, or give {name} first"
+            f"left out {noun} {listed(columns)} of {name}{others}, because {self._first} has no such {noun} of "
+            f"numbers; name the columns to use with -c, or give {name} first"
         )
 
 
@@ -415,7 +415,7 @@ class Schema:
                 return features
         remedy = ""
         if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in chosen.names):
-            remedy = "if the names come from --no-header, give --no-header here too"
+            remedy = "if the names come from --no-header, give --no-header for this table too"
         features = match_features(chosen.names, chosen.booleans, table.columns, table.name, remedy)
         _check_widths(table.name, table.columns, features, chosen.widths or {}, "the model")
         if table is not self._first.table or self._facts is not None:
@@ -462,7 +462,7 @@ def _check_widths(
             raise DataError(
                 f"{where}, column {show(column.name)}: the vectors have length {grouped(column.width)}, but length "
                 f"{grouped(known)} in {name}",
-                "vectors of one column must have the same length",
+                "give all vectors of a column the same length",
             )
 
 
@@ -472,7 +472,7 @@ def _by_position(table: Table, chosen: ColumnChoice) -> tuple[Feature, ...]:
     if len(there) != len(chosen.names):
         raise DataError(
             f"{table.name} has {counted(len(there), 'column')} without names, but the model has "
-            f"{grouped(len(chosen.names))}",
+            f"{counted(len(chosen.names), 'column')}",
             "give exactly the columns of the model, in the same order, or a table with a header",
         )
     places = (i for i, column in enumerate(table.columns) if column in there)

@@ -61,8 +61,8 @@ def find_elements(terms: Sequence[str], columns: Sequence[Column], where: str) -
         i = vectors[element[0]]
         if element[1] >= columns[i].width:
             raise DataError(
-                f"{where}: no element {show(term)}: the vectors have {columns[i].width} elements",
-                "elements are counted from 0",
+                f"{where}: there is no element {show(term)}: the vectors have {columns[i].width} elements",
+                "count elements from 0",
             )
         found[i, element[1]] = None
     return list(found)
@@ -126,7 +126,7 @@ class ColumnNames:
         number, count = int(term), len(self.names)
         if not 1 <= number <= count:
             raise DataError(
-                f"{self.where}: no column number {number}: there are {count} columns", "columns are counted from 1"
+                f"{self.where}: no column number {number}: there are {count} columns", "count columns from 1"
             )
         return number - 1
 
@@ -200,7 +200,8 @@ def _only_place(name: str, places: dict[str, list[int]], where: str) -> int:
     at = places[name]
     if len(at) > 1:
         raise DataError(
-            f"{where}: columns {at[0] + 1} and {at[1] + 1} are both called {show(name)}", "rename or drop one of them"
+            f"{where}: columns {at[0] + 1} and {at[1] + 1} are both called {show(name)}",
+            "rename or drop one of the columns",
         )
     return at[0]
 
@@ -223,13 +224,13 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
         or kind == "vector"
         or (kind == "boolean" and not (name in booleans or columns[i].boolean_type))
     ):
-        first = f" (first: {show(example)})" if example else ""
+        first = f" (first value {show(example)})" if example else ""
         stored = f" of type {columns[i].arrow_type}" if columns[i].arrow_type else ""
         mixed = " and numbers" if columns[i].numbers_in_text == "some" else ""
         raise DataError(
             f"{where}: column {show(name)} holds {kind}{mixed or ' values'}{first}{stored}, but the model needs "
             "numbers",
-            "store them as numbers" if kind == "text" else "",
+            "store the values as numbers" if kind == "text" else "",
         )
     return Feature(name, i, boolean=name in booleans and kind in ("", "boolean"))
 
@@ -263,7 +264,9 @@ def choose_features(
         raise DataError(f"{where}: {what}", _numbers_as_text_remedy(columns) or there)
     repeated = [name for name, count in Counter(f.name for f in features.values()).items() if count > 1]
     if repeated:
-        raise DataError(f"{where}: two features are called {show(repeated[0])}", "leave one out with -x")
+        raise DataError(
+            f"{where}: two features are called {show(repeated[0])}", "leave one of the features out with -x"
+        )
     return tuple(features.values())
 
 
@@ -317,7 +320,7 @@ def _without_row_names(
             raise DataError(
                 f"{where}: column {show(columns[i].name)} holds the names of the rows (--row-names) and cannot be a "
                 "feature",
-                "leave out --row-names to use its numbers, or do not name it with -c",
+                "leave out --row-names to use the numbers of the column, or leave the column out of -c",
             )
     return [(i, element) for i, element in chosen if not columns[i].row_name]
 
@@ -353,15 +356,16 @@ def _features(
         return []
     if "\0" in column.name:
         raise DataError(
-            f"{where}: a column name has a NUL byte: {show(column.name)}", f"rename it{_or_leave_out(i, columns)}"
+            f"{where}: a column name has a NUL byte: {show(column.name)}",
+            f"rename the column{_or_leave_out(i, columns)}",
         )
     if not column.name.strip():
         if column.kind == "empty" and not named:
             reporter.note(f"left out column {i + 1}, which has neither a name nor a value")
             return []
         what = f"column {i + 1} holds numbers and has no name"
-        names = ", or give --row-names if it names the rows" if i == 0 and len(columns) > 1 else ""
-        raise DataError(f"{where}: {what}", f"give it a name{_or_leave_out(i, columns)}{names}")
+        names = ", or give --row-names if the column names the rows" if i == 0 and len(columns) > 1 else ""
+        raise DataError(f"{where}: {what}", f"give the column a name{_or_leave_out(i, columns)}{names}")
     if column.kind == "vector":
         elements = range(column.width) if element is None else [element]
         return [Feature(f"{column.name}[{e}]", i, e) for e in elements]
@@ -390,7 +394,7 @@ def _check_duplicates(used: Iterable[int], columns: Sequence[Column], where: str
         if name.strip() and name in first:
             raise DataError(
                 f"{where}: columns {first[name] + 1} and {i + 1} are both called {show(name)}",
-                f"rename one{_or_leave_out(i, columns, 'by number:')}",
+                f"rename one of the columns{_or_leave_out(i, columns, 'by number:')}",
             )
         first[name] = i
 
@@ -413,7 +417,9 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
     found = find_columns([terms], columns, where)
     if len(found) != 3:
         different = f"{len(found)} column{'s' * (len(found) != 1)}"
-        raise UsageError(f"--triples {show(terms)} names {different}", "name three: user, item, value")
+        raise UsageError(
+            f"--triples {show(terms)} names {different}", "name three columns, as in --triples 'user,item,value'"
+        )
     user, item, value = found
     for i, what in ((user, "users"), (item, "items")):
         if columns[i].kind == "vector":
@@ -457,21 +463,21 @@ def find_labels(
                 f"{where}: --label {show(columns[i].name)} is a vector column", "name columns with one value per row"
             )
         if columns[i].kind == "marked number" and kernel != "delta":
-            remedy = f"{columns[i].remedy}, or use it as a class with --label-kernel delta"
+            remedy = f"{columns[i].remedy}, or use the label as a class with --label-kernel delta"
             raise _marked_number_error(columns[i], where, remedy)
     words = [columns[i] for i in found if columns[i].kind not in ("number", "empty")]
     if words and kernel in ("linear", "rbf"):
         raise DataError(
             f"{where}: --label {show(words[0].name)} holds no numbers (first value {show(words[0].example)})",
-            f"--label-kernel {kernel} needs numbers; --label-kernel delta takes classes",
+            f"--label-kernel {kernel} needs numbers: use --label-kernel delta, which takes classes",
         )
     if known is None:
         known = [columns[i].name for i in found if columns[i].kind in ("number", "empty", "boolean")]
     for column in (columns[i] for i in found):
         if column.name in known and column.kind == "text":
             raise DataError(
-                f"{where}: label {show(column.name)} holds text (first value {show(column.example)}), but numbers in "
-                "the model",
+                f"{where}: label {show(column.name)} holds text (first value {show(column.example)}), but in the "
+                "model the label holds numbers",
                 "fit all rows together",
             )
     numbers, texts = ([i for i in found if (columns[i].name in known) == number] for number in (True, False))

@@ -95,7 +95,7 @@ def _duplicate_cell(user: str, item: str, rows: tuple[int, int]) -> DataError:
     return DataError(
         f"the cell of user {show(user)} and item {show(item)} is given twice, in data rows {rows[0] + 1} and "
         f"{rows[1] + 1}",
-        "give each cell once, such as with the mean, the sum or the last of its values",
+        "give each cell once, with the mean, the sum or the last of its values",
     )
 
 
@@ -130,7 +130,7 @@ class NameCodes:
         missing = np.array([word.strip().lower() in self._missing for word in words] + [True])  # last: null, -1
         if missing[found].any():
             place = batch.place(int(missing[found].argmax()))
-            raise DataError(f"{place}: the {self._what} is missing", "remove such lines")
+            raise DataError(f"{place}: the {self._what} is missing", f"give the {self._what}, or remove the line")
         known = len(self._codes)
         new: list[int] = []
         numbers = [self._codes.setdefault(word.strip(), len(self._codes)) for word in words]
@@ -183,7 +183,9 @@ def table_to_fit(
     """Read the triples of a fit; return the sparse rows and the column names."""
     for flag, given in (("-c", select.columns), ("-x", select.exclude)):
         if given:
-            raise UsageError(f"{flag} does not go with --triples", "remove the lines of unwanted items")
+            raise UsageError(
+                f"{flag} does not go with --triples", f"leave out {flag}, and remove the lines of unwanted items"
+            )
     triples = read_triples(inputs, str(options.triples), row_counts, allow_missing=options.absent != "zero", run=run)
     if not triples.users:
         raise nothing_to_fit()
@@ -215,7 +217,7 @@ def rows_of_triples(
     table, unknown = triples.select_items(model.columns)
     if unknown and len(unknown) == len(triples.items):
         raise DataError(
-            f"the model has none of the items: {listed(unknown)}",
+            f"the model does not have the items {listed(unknown)}",
             "give the columns of --triples in the order user, item, value",
         )
     if unknown:

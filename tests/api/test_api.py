@@ -568,7 +568,7 @@ def test_a_missing_column_names_the_nearest(frame: pd.DataFrame) -> None:
 def test_rows_with_holes(frame: pd.DataFrame) -> None:
     model = pcatool.fit(frame, components=1)
     frame.loc["w", "area"] = np.nan
-    with pytest.raises(pcatool.DataError, match="missing cell in column 'area'"):
+    with pytest.raises(pcatool.DataError, match="a cell is missing in column 'area'"):
         pcatool.transform(model, frame)
     scores = pcatool.transform(model, frame, missing="keep")
     assert scores["PC1"].isna().tolist() == [False, True, False, False, False]

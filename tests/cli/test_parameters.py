@@ -67,7 +67,9 @@ def test_without_anything_to_read_a_terminal_gets_the_usage(
     usage, nothing, see = error.splitlines()
     assert out == ""
     assert usage.startswith(f"usage: pcatool {name} ")
-    assert nothing == f"Nothing to read: name a file, or pipe one in, as in: cat data.csv | pcatool {name} ..."
+    assert (
+        nothing == f"There is nothing to read: name a file, or pipe data in, as in: cat data.csv | pcatool {name} ..."
+    )
     assert see == f"See 'pcatool {name} --help'."
 
 
@@ -109,9 +111,17 @@ def test_a_terminal_gets_nothing_binary(
         (f"transform {HOUSES} m.npz", 2, f"'{HOUSES}' is not a usable model: it is not an .npz"),
         (f"transform {HOUSES} {HOUSES}", 4, f"'{HOUSES}' is not a usable model: it is not an .npz"),
         (f"transform {HOUSES} missing.npz", 4, f"'{HOUSES}' is not a usable model: it is not an .npz"),
-        (f"update m.npz {HOUSES}", 2, "update needs -o MODEL, the file to write the model to; -o - writes to standard"),
+        (
+            f"update m.npz {HOUSES}",
+            2,
+            "update needs -o MODEL, the file to write the model to; add -o model.npz, or -o - for",
+        ),
         (f"fit {HOUSES} x.npz", 2, "fit needs -o MODEL, the file to write the model to; write -o x.npz"),
-        (f"fit {HOUSES}", 2, "fit needs -o MODEL, the file to write the model to; -o - writes to standard output"),
+        (
+            f"fit {HOUSES}",
+            2,
+            "fit needs -o MODEL, the file to write the model to; add -o model.npz, or -o - for standard output",
+        ),
         (f"update m.npz {HOUSES} -o m.npz --no-clobber", 5, "'m.npz' exists"),
         (
             f"scree {HOUSES} --rules kaisr",

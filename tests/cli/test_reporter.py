@@ -74,7 +74,8 @@ def code_of(error: BaseException, *, debug: bool = False) -> int:
         (
             ValueError("a bug"),
             6,
-            "unexpected ValueError: a bug; run again with --debug to see where, and please report it",
+            "unexpected ValueError: a bug; run again with --debug to see where the error happened, and please "
+            "report it",
         ),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",

@@ -20,7 +20,7 @@ NUMBER = "-k 'X' is not a number of components; give a whole number from 1, a sh
 
 WRONG = {
     # commands
-    "--fit houses.csv": "'--fit' is a command, not an option: pcatool fit; see 'pcatool --help'",
+    "--fit houses.csv": "'--fit' is a command, not an option; write pcatool fit; see 'pcatool --help'",
     "Fit houses.csv": "no command 'Fit'; did you mean fit?",
     "train houses.csv": "no command 'train'; did you mean fit?",
     "predict m.npz": "no command 'predict'; did you mean transform?",
@@ -32,7 +32,8 @@ WRONG = {
     "fit houses.csv −k 1 -o x": "'−k' begins with a typographic dash, not a hyphen; type -k",
     "fit houses.csv —columns a -o x": "'—columns' begins with a typographic dash, not a hyphen; type --columns",
     "fit houses.csv –-columns=a -o x": "'–-columns=a' begins with a typographic dash, not a hyphen; type --columns=a",
-    "fit “houses.csv” -o x": "'“houses.csv”' begins with a typographic quotation mark; use plain ' or",
+    "fit “houses.csv” -o x": "'“houses.csv”' begins with a typographic quotation mark; use a plain quotation "
+    "mark, ' or \", or no quotation mark",
     "fit houses.csv -k=1 -o x": "'-k=1': a short option takes no =; write -k 1",
     # a model that has lost its option
     "fit houses.csv x.npz": "fit needs -o MODEL, the file to write the model to; write -o x.npz",
@@ -57,7 +58,8 @@ WRONG = {
     f"{either(*READERS)}; did you mean parquet?",
     "fit houses.csv -o x --method kernel --kernel poly": "there is no kernel called 'poly'; did you mean 'polynomial'?",
     "fit houses.csv -o x --seed 1.5": "--seed '1.5' is not a whole number; give a whole number, such as 0",
-    "transform m.npz --missing drop": "--missing drop is for fits only: here every input row gives an output row; use",
+    "transform m.npz --missing drop": "--missing drop is for fits only: a model gives an output row for every input "
+    "row; use --missing keep, which leaves the results of these rows empty",
     "reconstruct m.npz s.csv --from score": "invalid value 'score' for --from: choose scores or rows; did you mean "
     "scores?",
     "scree m.npz --format chrt": "invalid value 'chrt' for --format: choose chart, table, csv, json or markdown; did "
@@ -93,14 +95,14 @@ UNREADABLE = {
     "fit nothing-like-it -o x": (5, "cannot read 'nothing-like-it': No such file or directory\n"),
     "fit houses.cvs -o x": (5, "cannot read 'houses.cvs': No such file or directory; did you mean 'houses.csv'?"),
     "transform houses.npz houses.csv": (5, "cannot read 'houses.npz': No such file or directory\n"),
-    "transform sub houses.csv": (5, "cannot read 'sub': it is a folder; name a file in it"),
+    "transform sub houses.csv": (5, "cannot read 'sub': it is a folder; name a file in the folder"),
     "fit empty -o x": (
         5,
-        "no data files in folder 'empty'; data files have one of the endings .parquet, .pq, ",
+        "no data files in folder 'empty'; give data files with one of the endings .parquet, .pq, ",
     ),
     "fit blanks.csv -o x": (
         3,
-        "blanks.csv: blanks separate numbers in the only column, 'a b c'; read it with -d blanks\n",
+        "blanks.csv: blanks separate numbers in the only column, 'a b c'; read the table with -d blanks\n",
     ),
 }
 
@@ -119,13 +121,19 @@ TABLES = {
 }
 REFUSED = {
     # triples and weights
-    "fit triples.csv --triples u,i -o x": (2, "--triples 'u,i' names 2 columns; name three: user, item, value"),
+    "fit triples.csv --triples u,i -o x": (
+        2,
+        "--triples 'u,i' names 2 columns; name three columns, as in --triples 'user,item,value'",
+    ),
     "fit triples.csv --triples v,u,i -o x": (3, "triples.csv: column 'i' holds no numbers (first value 'x'); name the"),
     "fit twice.csv --triples u,i,v -o x": (
         3,
         "the cell of user 'a' and item 'x' is given twice, in data rows 1 and 2; give each cell",
     ),
-    "fit nobody.csv --triples u,i,v -o x": (3, "nobody.csv, line 2: the user is missing; remove such lines"),
+    "fit nobody.csv --triples u,i,v -o x": (
+        3,
+        "nobody.csv, line 2: the user is missing; give the user, or remove the line",
+    ),
     "fit triples.csv --triples u,i,v --absent zero -o x": (
         3,
         "triples.csv, line 5: the value is missing, and --absent",
@@ -139,7 +147,7 @@ REFUSED = {
     "fit weights.csv --weights a,w -o x": (3, "weights.csv: --weights 'a,w' names 2 columns; name one column"),
     "fit double.csv -o x": (
         3,
-        "double.csv: columns 2 and 3 are both called 'b'; rename one, or leave the column out by number",
+        "double.csv: columns 2 and 3 are both called 'b'; rename one of the columns, or leave the column out by number",
     ),
     # scores or rows
     "reconstruct pc.npz pc.csv": (2, "pc.csv: columns PC1, ... may be scores or the model's own columns; give --fr"),
@@ -170,7 +178,7 @@ REFUSED = {
         2,
         "scores.csv holds scores: -s has no effect; --from rows reads the scores as data",
     ),
-    "plot scores ab.csv --color zz -o x.svg": (3, "ab.csv: no column 'zz' (there: 'a', 'b')"),
+    "plot scores ab.csv --color zz -o x.svg": (3, "ab.csv: no column 'zz' (the columns are: 'a', 'b')"),
     "plot loadings ab.npz -s -o x.svg": (
         2,
         "ab.npz is already fitted: -s has no effect; name the data instead of the model",

@@ -292,7 +292,7 @@ def test_a_longer_vector_than_the_first_input_has_is_refused(tmp_path: Path) -> 
         ({"components": "cross-validation"}, "-k cross-validation cannot be spread over workers"),
         (
             {"method": "supervised", "label": "y", "label_kernel": "rbf"},
-            "--label-kernel rbf cannot be spread over workers: every label is compared with every other",
+            "--label-kernel rbf cannot be spread over workers: every label is compared with every other label",
         ),
         ({"threads": 2}, "threads has no effect with engine=.dask."),
     ],

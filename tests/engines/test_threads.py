@@ -396,12 +396,12 @@ DAMAGE: dict[str, tuple[str, dict[int, str], str]] = {
     "fit: a short row, a bad cell": (
         "fit",
         {700: "1,2", 1990: "1,x,2"},
-        "t.csv, line 702: 2 fields, but the header has 3",
+        "t.csv, line 702: the row has 2 fields, but the header has 3",
     ),
     "a short row, a bad cell": (
         "transform",
         {700: "1,2", 800: "1,x,2"},
-        "t.csv, line 702: 2 fields, but the header has 3",
+        "t.csv, line 702: the row has 2 fields, but the header has 3",
     ),
     "a bad cell, a long row": ("transform", {700: "x,1,2", 1990: "1,2,3,4"}, "t.csv, line 702, column 'a': 'x'"),
     "fit: a bad cell in the last row": ("fit", {ROWS - 1: "1,2,x"}, "t.csv, line 2001, column 'c': 'x'"),
@@ -412,7 +412,11 @@ DAMAGE: dict[str, tuple[str, dict[int, str], str]] = {
         "2 of 2,000 rows have missing cells, in columns 'b' (2), ",
     ),
     "fit: a missing cell, a bad one": ("fit", {700: ",1,2", 1990: "1,x,2"}, "t.csv, line 1992, column 'b': 'x'"),
-    "a missing cell, a bad one": ("transform", {700: ",1,2", 800: "1,x,2"}, "t.csv, line 702: missing cell in column"),
+    "a missing cell, a bad one": (
+        "transform",
+        {700: ",1,2", 800: "1,x,2"},
+        "t.csv, line 702: a cell is missing in column",
+    ),
     "an overflow, a bad cell": ("transform", {700: FAR, 800: "1,x,2"}, "t.csv, line 702: the result overflows"),
     "an overflow, a missing cell": ("transform", {700: FAR, 800: ",1,2"}, "t.csv, line 702: the result overflows"),
     "a bad cell, an overflow": ("transform", {700: "1,x,2", 800: FAR}, "t.csv, line 702, column 'b': 'x'"),

@@ -211,10 +211,10 @@ def is_rounded(table: Table, cell: str) -> bool:
 def first_wrong(table: Table, rows: Rows | int, columns: list[int] | None = None) -> str | None:
     """How the error of the first row that cannot be read begins."""
     if isinstance(rows, int):
-        return f"line {rows}: a quote opened there is never closed"
+        return f"line {rows}: a quote in this line is never closed"
     for line, cells in rows:
         if len(cells) != table.width:
-            return f"line {line}: {len(cells)} field"
+            return f"line {line}: the row has {len(cells)} field"
         for i in range(table.width) if columns is None else columns:
             if value(table, cells[i]) is None:
                 return f"line {line}, column {show(table.names[i])}"

@@ -56,7 +56,7 @@ def test_several_identifiers_are_told_at_once() -> None:
     [note] = notes_of({"id": np.arange(5), "shop_id": [7, 7, 3, 2, 9]})
     assert note == (
         "'id', 'shop_id' are used as features, but hold whole numbers and are named like identifiers; "
-        'leave them out with exclude="id,shop_id"'
+        'leave the columns out with exclude="id,shop_id"'
     )
 
 

@@ -414,7 +414,9 @@ def test_an_update_takes_labels_for_what_they_are_in_the_model(
 
 def test_labels_that_are_no_numbers_are_not_added_to_numbers() -> None:
     model = pcatool.fit(labelled([1, 2, 1], 1), **CLASSES)
-    said = "label 'y' holds text \\(first value '01'\\), but numbers in the model; fit all rows together"
+    said = (
+        "label 'y' holds text \\(first value '01'\\), but in the model the label holds numbers; fit all rows together"
+    )
     with pytest.raises(DataError, match=said):
         pcatool.update(model, labelled(["01", "02", "01"], 2))
 

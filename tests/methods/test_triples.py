@@ -301,7 +301,7 @@ def test_names_that_look_like_nothing_are_names(tmp_path: Path, run: Any) -> Non
     done = run(tmp_path, "transform", "m.npz", "--triples", "doc,word,n", data=WORDS)
     assert [line.split(",")[0] for line in done.stdout.splitlines()] == ["doc", "d1", "d2", "d3", "None"]
     refused = run(tmp_path, *arguments, "--null-value", "tea", data=WORDS, code=3).stderr
-    assert "line 6: the item is missing; remove such lines" in refused
+    assert "line 6: the item is missing; give the item, or remove the line" in refused
 
 
 # --- cells ---
@@ -337,7 +337,7 @@ AT = ["--triples", "user,item,rating"]
             "the cell of user 'ann' and item 'tea' is given twice, in data rows 1 and 9; give each cell once",
         ),
         (GOOD + " ann ,tea,7\n", [], "the cell of user 'ann' and item 'tea' is given twice, in data rows 1 and 9"),
-        (GOOD + ",tea,7\n", [], "line 10: the user is missing; remove such lines"),
+        (GOOD + ",tea,7\n", [], "line 10: the user is missing; give the user, or remove the line"),
         (GOOD + "  ,tea,7\n", [], "line 10: the user is missing"),
         (GOOD + "ann,,7\n", [], "line 10: the item is missing"),
         (
@@ -353,8 +353,16 @@ AT = ["--triples", "user,item,rating"]
         ("user,item,rating\nann,tea,\nbob,pie,NA\n", [], "every cell is missing"),
         (GOOD, ["-k", "3"], "-k 3 of 3 columns needs 9 parameters, but the data have 8 observed cells"),
         (GOOD, ["-k", "4", "--absent", "zero"], "-k 4"),
-        (GOOD, ["--triples", "user,item"], "--triples 'user,item' names 2 columns; name three: user, item, value"),
-        (GOOD, ["--triples", "1,2,2"], "--triples '1,2,2' names 2 columns; name three: user, item, value"),
+        (
+            GOOD,
+            ["--triples", "user,item"],
+            "--triples 'user,item' names 2 columns; name three columns, as in --triples 'user,item,value'",
+        ),
+        (
+            GOOD,
+            ["--triples", "1,2,2"],
+            "--triples '1,2,2' names 2 columns; name three columns, as in --triples 'user,item,value'",
+        ),
         (GOOD, ["--triples", "user,item,stars"], "'stars'"),
         (GOOD, ["--triples", "rating,item,user"], "column 'user' holds no numbers (first value 'ann')"),
     ],
@@ -371,7 +379,7 @@ def test_lines_that_are_refused(data: str, more: list[str], said: str, tmp_path:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["-c", "rating"], "-c does not go with --triples; remove the lines of unwanted items"),
+        (["-c", "rating"], "-c does not go with --triples; leave out -c, and remove the lines of unwanted items"),
         (["-x", "rating"], "-x does not go with --triples"),
         (["--weights", "rating"], "--weights does not go with --triples"),
         (["--solver", "svd"], "--solver does not go with --triples"),
@@ -404,7 +412,7 @@ def test_flags_that_are_refused_where_a_model_is_applied(holed: Array, tmp_path:
         with pytest.raises(UsageError) as caught:
             call()
         assert said in str(caught.value)
-    with pytest.raises(DataError, match=r"user '\d+': missing cell in column 'i\d+'; missing=.keep."):
+    with pytest.raises(DataError, match=r"user '\d+': a cell is missing in column 'i\d+'; missing=.keep."):
         pcatool.transform(model, table, missing="error", **TRIPLES)
 
 
@@ -419,7 +427,7 @@ def test_items_that_the_model_does_not_know(holed: Array, tmp_path: Path, run: A
     only = run(tmp_path, "transform", "m.npz", *AT, data=known + "cat,tea,9\n")
     assert only.stdout == expected.stdout + "cat,,\n"
     none = run(tmp_path, "transform", "m.npz", *AT, data="user,item,rating\nann,tea,9\n", code=3)
-    assert "the model has none of the items: 'tea'" in none.stderr
+    assert "the model does not have the items 'tea'" in none.stderr
 
 
 def test_no_lines_are_no_rows(holed: Array, tmp_path: Path, run: Any) -> None:

@@ -14,7 +14,7 @@ SUPERVISED: dict[str, Any] = {"method": "supervised", "label": ("y",)}
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"label": ("y",)}, "--label has no effect without --method supervised; leave out --label"),
     ({"label_kernel": "rbf"}, "--label-kernel has no effect without --method supervised"),
-    ({"method": "supervised"}, "--method supervised needs a label column; name it with --label"),
+    ({"method": "supervised"}, "--method supervised needs a label column; name the column with --label"),
     (
         {**SUPERVISED, "label_kernel": "cosine"},
         "invalid value 'cosine' for --label-kernel: choose delta, linear or rbf",

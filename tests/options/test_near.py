@@ -182,7 +182,7 @@ APART = {
 }
 ALONE = {
     "fit t.csv --standardize true -o m.npz": "'true' after --standardize would be read as a file, which does not "
-    "exist; --standardize takes no value: leave out 'true', or both words\n",
+    "exist; --standardize takes no value: leave out 'true', or leave out both words\n",
     "fit -s 1 t.csv -o m.npz": "'1' after -s would be read as a file, which does not exist; -s takes no value: ",
     "fit t.csv --center FALSE -o m.npz": "'FALSE' after --center would",
     "fit t.csv --no-header 0 -o m.npz": "'0' after --no-header would",

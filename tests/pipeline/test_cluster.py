@@ -184,7 +184,7 @@ def test_a_bad_cell(here: Path, elsewhere: dict[str, str]) -> None:
 
 
 def test_a_missing_cell(here: Path, elsewhere: dict[str, str]) -> None:
-    with pytest.raises(DataError, match=r"1.parquet, row \d+: missing cell in column 'x\d'; missing=.keep."):
+    with pytest.raises(DataError, match=r"1.parquet, row \d+: a cell is missing in column 'x\d'; missing=.keep."):
         pcatool.transform("m.npz", "data", output="out/", **elsewhere)
     assert "_SUCCESS" not in parts_of("out")
 
@@ -205,7 +205,7 @@ def test_what_lies_in_the_folder_is_no_input_of_a_search_above_it(here: Path, el
 
 def test_a_column_that_only_a_later_input_has(here: Path, elsewhere: dict[str, str]) -> None:
     Path("data/z.csv").write_text("x0,x1,x2,x3,x4,n,c,year,note\n1,2,3,4,5,1,a,2023,lost?\n")
-    with pytest.warns(PcatoolWarning, match=r"keep_all=True left out column 'note' of .*z.csv: absent in .*0.parquet"):
+    with pytest.warns(PcatoolWarning, match=r"keep_all=True left out column 'note' of .*z.csv, because .*0.parquet"):
         pcatool.transform("m.npz", "data", output="out/", missing="project", keep_all=True, **elsewhere)
     assert rows_of("out").num_rows == 96
 

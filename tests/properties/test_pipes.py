@@ -485,7 +485,7 @@ def test_a_limit_on_time_ends_a_run_like_a_wish_to_stop(work: Path, plain_enviro
 def test_standard_input_is_one_input_by_every_name(shell: Shell) -> None:
     done = shell("printf 'a,b\\n1,2\\n3,5\\n' > t.csv; pcatool fit - /dev/stdin -o m.npz < t.csv")
     assert done.returncode == 2
-    assert done.stderr == "pcatool: error: standard input is named twice; name it once\n"
+    assert done.stderr == "pcatool: error: standard input is named twice; name standard input once\n"
 
 
 def test_two_signals_are_one_wish(work: Path, plain_environment: dict[str, str]) -> None:
@@ -562,8 +562,9 @@ def test_a_terminal_gets_no_bytes(arguments: str, work: Path, plain_environment:
 def test_a_terminal_gets_no_page(work: Path, plain_environment: dict[str, str]) -> None:
     code, seen = at_a_terminal(["pcatool", "report", "big.npz"], work, plain_environment)
     assert code == 2
-    assert "the report is a page for a browser, and standard output is a terminal; name a file with -o" in seen.replace(
-        "\r\n", ""
+    assert (
+        "the report is a page for a browser, and standard output is a terminal; name a file, as in -o report.html"
+        in seen.replace("\r\n", "")
     )
 
 

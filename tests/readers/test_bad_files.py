@@ -117,7 +117,7 @@ def test_classes_are_counted_in_good_files_only(good: list[Path], tmp_path: Path
     options = {"method": "supervised", "label": ("kind",)}
     made = Made([labelled[0], bad, *labelled[1:]], **options)
     assert made.bytes == Made(labelled, skip_bad=False, **options).bytes
-    assert "missing cell in column 'kind'" in made.reporter.warnings[0]
+    assert "a cell is missing in column 'kind'" in made.reporter.warnings[0]
 
 
 def test_weights_below_zero(good: list[Path], tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_many_are_counted(good: list[Path], tmp_path: Path) -> None:
     bad = [write(tmp_path, "x\n1\n", f"bad{i:02}.csv") for i in range(13)]
     warning = Made([*good, *bad]).reporter.warnings[0]
     assert warning.startswith("left out 13 of 16 files:\n")
-    assert warning.endswith("bad09.csv: no columns 'a', 'b', 'c' (there: 'x')\n  and 3 more")
+    assert warning.endswith("bad09.csv: no columns 'a', 'b', 'c' (the only column is 'x')\n  and 3 more")
 
 
 def test_a_full_disk_is_no_fault_of_the_file(good: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,12 +212,12 @@ def test_further_columns_of_numbers_are_named_once(tmp_path: Path) -> None:
     made = Made([one, two, three, three], skip_bad=False)
     (warning,) = made.reporter.warnings
     assert warning == (
-        f"left out columns 'new', 'more' of {two} (also in 2 more files): absent or not numbers in {one}; name the "
-        f"columns to use with -c, or give {two} first"
+        f"left out columns 'new', 'more' of {two} (also in 2 more files), because {one} has no such columns of "
+        f"numbers; name the columns to use with -c, or give {two} first"
     )
     assert Made([two, two], skip_bad=False).reporter.warnings == []
     swapped = write(tmp_path, "a,t\n1,5\n2,6\n", "4.csv")
-    assert f"left out column 't' of {swapped}: " in Made([one, swapped], skip_bad=False).reporter.warnings[0]
+    assert f"left out column 't' of {swapped}, because " in Made([one, swapped], skip_bad=False).reporter.warnings[0]
     reporter, first = Reporter(), write(tmp_path, "a,t,n0,m0\n1,x,1,3\n2,y,8,2\n", "5.csv")
     later = write(tmp_path, "a,t,n0,m0,n1,m1\n1,x,1,2,3,4\n", "6.csv")
     select = SelectOptions(exclude=("n*", "m0, m*"))
@@ -231,8 +231,8 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
     two = write(tmp_path / "year=2", "k,b,a,note\nx,2,1,more\n", "2.csv")
     model = pcatool.fit(one)
     said = (
-        f"--keep-all left out columns 'note', 'year' of {two} (also in one more file): absent in {one}, the first "
-        "file; give all files the same columns, or name the columns to keep with --keep"
+        f"--keep-all left out columns 'note', 'year' of {two} (also in one more file), because {one}, the first "
+        "file, has no such columns; give all files the same columns, or name the columns to keep with --keep"
     )
     for table in (TableOptions(), TableOptions(skip_bad=True)):
         reporter = Reporter()

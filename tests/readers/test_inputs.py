@@ -52,10 +52,10 @@ def test_a_bad_cell_is_named_with_its_file(tmp_path: Path) -> None:
     one = write(tmp_path, "a,b\n1,2\n", "1.csv")
     with pytest.raises(BadCell, match=r"2.csv, line 3, column 'a': 'x' is not a number"):
         read(one, write(tmp_path, "b,a\n1,2\n3,x\n", "2.csv"))
-    with pytest.raises(DataError, match=r"2.csv, line 3: 3 fields, but the header has 2"):
+    with pytest.raises(DataError, match=r"2.csv, line 3: the row has 3 fields, but the header has 2"):
         read(one, write(tmp_path, "b,a\n1,2\n3,4,5\n", "2.csv"))
     parquet.write_table(pa.table({"a": ["x"], "b": [1]}), tmp_path / "3.parquet")
-    with pytest.raises(DataError, match=r"3.parquet: column 'a' holds text values \(first: 'x'\)"):
+    with pytest.raises(DataError, match=r"3.parquet: column 'a' holds text values \(first value 'x'\)"):
         read(one, tmp_path / "3.parquet")
 
 

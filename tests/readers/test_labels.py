@@ -119,7 +119,7 @@ COLUMNS = (
     Column("species", "text", "setosa"),
     Column("grade"),
     Column("v", "vector", width=3),
-    Column("price", "marked number", "1,000", remedy="read it with --thousands ,"),
+    Column("price", "marked number", "1,000", remedy="read the table with --thousands ,"),
 )
 
 
@@ -136,9 +136,9 @@ def test_text_means_classes_and_numbers_mean_numbers() -> None:
     ("term", "kernel", "said"),
     [
         ("species", "linear", "--label 'species' holds no numbers (first value 'setosa'); --label-kernel linear needs"),
-        ("species", "rbf", "--label-kernel rbf needs numbers; --label-kernel delta takes classes"),
+        ("species", "rbf", "--label-kernel rbf needs numbers: use --label-kernel delta, which takes classes"),
         ("v", None, "--label 'v' is a vector column; name columns with one value per row"),
-        ("price", None, "column 'price': '1,000' is not a plain number; read it with --thousands ,"),
+        ("price", None, "column 'price': '1,000' is not a plain number; read the table with --thousands ,"),
         ("specis", None, "no column 'specis' (nearest: 'species')"),
     ],
 )

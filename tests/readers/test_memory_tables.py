@@ -75,7 +75,11 @@ NO_ARRAYS: dict[str, tuple[Any, type[Exception], str]] = {
     "words": ([["x", "y"]], DataError, "does not hold numbers"),
     "complex": (np.array([[1 + 2j]]), DataError, "does not hold numbers"),
     "dates": (np.array([["2024-01-01"]], dtype="M8[D]"), DataError, "does not hold numbers"),
-    "one dimension": (np.arange(3), UsageError, "the array is 1-dimensional, not 2-dimensional; give rows by columns"),
+    "one dimension": (
+        np.arange(3),
+        UsageError,
+        "the array is 1-dimensional, not 2-dimensional; give an array of rows and columns",
+    ),
     "three dimensions": (np.zeros((1, 2, 3)), UsageError, "the array is 3-dimensional"),
     "ragged": ([[1, 2], [3]], DataError, "does not hold numbers"),
     "no columns": (np.zeros((3, 0)), DataError, "has no columns"),
@@ -118,7 +122,7 @@ def test_data_frames() -> None:
 
 
 def test_data_frames_that_cannot_be_read() -> None:
-    with pytest.raises(DataError, match="two columns of the frame are called 'a'"):
+    with pytest.raises(DataError, match="two columns of the frame are called 'a'; rename one of the columns"):
         read(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     mixed = pd.DataFrame({"a": [1, 2], "mixed": [1, "x"]})
     for columns in ((), ("mixed",)):
@@ -136,7 +140,7 @@ def test_arrow_tables_and_batches() -> None:
         assert names == ("a", "v[0]", "v[1]")
         assert same_bits(X, np.array([[1, 1, 2], [2, NAN, NAN], [NAN, 3, 4]]))
     with pytest.raises(
-        DataError, match="the table, row 2, column 'v': a vector of length 1, but the first has length 2"
+        DataError, match="the table, row 2, column 'v': the vector has length 1, but the first vector has 2"
     ):
         read(pa.table({"v": [[1.0, 2.0], [1.0]]}))
 

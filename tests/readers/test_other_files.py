@@ -25,13 +25,13 @@ OTHERS: dict[bytes, str] = {
     b"\x7fELF\x02": "a program", b"7z\xbc\xaf'": "a 7z archive", b"PK\x05\x06": "an empty zip archive",
     b"\xff\xff\xff\xff\x10\x01": "an Arrow stream", b"Obj\x01": "an Avro file", b"PK\x03\x04": "a zip archive",
     b"a.csv" + bytes(100) + b"1,2\n": "NUL bytes; name the encoding, such as --encoding utf-16-le",
-    b"GIF89a\x01\0\x01\0\n": "NUL bytes; check that this is a text table", b"\0a\0,\0b\0\n": "--encoding utf-16-be",
+    b"GIF89a\x01\0\x01\0\n": "NUL bytes; check that the file is a text table", b"\0a\0,\0b\0\n": "--encoding utf-16-be",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", JSON)
 def test_json(text: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 1: this is JSON, not a table; convert it to CSV or Parquet"):
+    with pytest.raises(DataError, match="line 1: the text is JSON, not a table; convert the file to CSV or Parquet"):
         read(write(tmp_path, text))
 
 
@@ -66,7 +66,7 @@ def test_gzip_goes_on_and_is_padded(tmp_path: Path) -> None:
     for after in (b"\0\0x", b"more", b"\0\0" + first[:20]):
         with pytest.raises(DataError, match="damaged or cut off"):
             read(write(tmp_path, first + second + after))
-    with pytest.raises(DataError, match="is compressed twice; decompress it once"):
+    with pytest.raises(DataError, match="is compressed twice; decompress the file once"):
         read(write(tmp_path, gzip.compress(gzip.compress(b"a,b\n1,2\n"))))
 
 
@@ -103,8 +103,10 @@ def test_hints(tmp_path: Path) -> None:
     for text, hint in {
         "a,b\n1,2\na,b\n3,4\n": "line 3, column 'a': 'a' is not a number; this line seems to repeat the header",
         "a,b\n1,2\n\ufeffa,b\n3,4\n": "this line seems to repeat the header",
-        "a,b\n1,2\n# x\n": "line 3: 1 field, but the header has 2; if the line is a comment, add --comment '#'",
-        "Report\na,b\n1,2\n": "line 2: 2 fields, but the header has 1; if the header is a title or a comment",
+        "a,b\n1,2\n# x\n": "line 3: the row has 1 field, but the header has 2; if the line is a comment, "
+        "add --comment '#'",
+        "Report\na,b\n1,2\n": "line 2: the row has 2 fields, but the header has 1; if the header is a title or a "
+        "comment",
     }.items():
         with pytest.raises(DataError) as caught:
             read(write(tmp_path, text))

@@ -159,4 +159,4 @@ def test_a_bad_row_is_told_without_waiting_for_the_end(pipe: Callable[..., Pipe]
     assert p.next() == [1, 2]
     p.write(b"3,4\n5\n")
     error = p.next()
-    assert "line 4: 1 field, but the header has 2" in str(error)
+    assert "line 4: the row has 1 field, but the header has 2" in str(error)

@@ -67,7 +67,7 @@ REFUSED: dict[str, tuple[type[PcatoolError], str]] = {
     "A": (MissingColumns, "no column 'A' \\(nearest: 'a'\\)"),
     "zz*": (MissingColumns, "no column 'zz\\*'"),
     "a-zz": (MissingColumns, "no column 'a-zz'"),
-    "12": (DataError, "no column number 12: there are 11 columns; columns are counted from 1"),
+    "12": (DataError, "no column number 12: there are 11 columns; count columns from 1"),
     "0": (DataError, "no column number 0"),
     "5-99": (DataError, "no column number 99"),
     "c-a": (UsageError, "column range 'c-a' runs backwards; write a-c"),
@@ -122,7 +122,7 @@ def test_features_that_cannot_be() -> None:
         chosen(["name"])
     with pytest.raises(DataError, match="no column is left; the columns are: 'name'"):
         chosen(["a"], ["a"])
-    with pytest.raises(DataError, match=r"two features are called 'v\[1\]'; leave one out with -x"):
+    with pytest.raises(DataError, match=r"two features are called 'v\[1\]'; leave one of the features out with -x"):
         chosen(table=[*TABLE, Column("v[1]")])
     assert chosen([], ["v[1]"], table=[*TABLE, Column("v[1]")]) == ["a", "v[0]", "v[1]", "v[2]", "none", "v[1]x"]
     with pytest.raises(DataError, match=r"columns 1 and 7 are both called 'name'; .*-x 7"):
@@ -153,17 +153,17 @@ def test_a_models_columns_that_are_not_there() -> None:
         MissingColumns, match=r"t.csv: no columns 'aa', 'v\[3\]' \(nearest: 'a'\); rename 'a', add the columns, or"
     ) as all:
         match_features(["aa", "v[3]", "v[2]", "yes"], frozenset({"yes"}), TABLE, "t.csv")
-    assert all.value.remedy.endswith("leave them out with -x 'aa,v[3]'")
-    with pytest.raises(MissingColumns, match=r"no column 'aa' \(there: .*; add it, or leave the .* -x aa$"):
+    assert all.value.remedy.endswith("leave the columns out with -x 'aa,v[3]'")
+    with pytest.raises(MissingColumns, match=r"no column 'aa' \(the columns are: .*; add it, or leave the .* -x aa$"):
         match_features(["aa", "a"], frozenset(), TABLE, "t.csv")  # 'a' is needed itself, so that it cannot be meant
     for name, message in (
-        ("name", "column 'name' holds text values \\(first: 'Anna'\\), but the model needs numbers"),
+        ("name", "column 'name' holds text values \\(first value 'Anna'\\), but the model needs numbers"),
         ("v", "column 'v' holds vector values"),
-        ("yes", "column 'yes' holds boolean values \\(first: 'true'\\)"),
+        ("yes", "column 'yes' holds boolean values \\(first value 'true'\\)"),
     ):
         with pytest.raises(DataError, match=message):
             match_features([name], frozenset(), TABLE, "t.csv")
-    with pytest.raises(DataError, match="columns 2 and 7 are both called 'a'; rename or drop one of them"):
+    with pytest.raises(DataError, match="columns 2 and 7 are both called 'a'; rename or drop one of the columns"):
         match_features(["a"], frozenset(), [*TABLE, Column("a")], "t.csv")
     assert len(match_features(["none"], frozenset(), [*TABLE, Column("a")], "t.csv")) == 1
 

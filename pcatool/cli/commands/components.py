@@ -112,7 +112,7 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
     """Return the form of the output; refuse options that exclude each other before anything is read."""
     if asked.image is not None:
         if output is None:
-            raise UsageError("--image needs a file for its picture", "name it with -o, such as -o components.png")
+            raise UsageError("--image needs a file for its picture", "name a file, as in -o components.png")
         from pcatool.render.figures import picture_form, plain_matplotlib
 
         with plain_matplotlib():  # refuses a missing matplotlib before the work
@@ -130,7 +130,9 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
             f"{show(name)} is the name of a picture", "add the size of the images in pixels, such as --image 28x28"
         )
     if ending not in ENDINGS:
-        raise UsageError(f"{show(name)} has no suffix of a report", "use .csv, .json, .md or .txt, or add --format")
+        raise UsageError(
+            f"{show(name)} does not end in the suffix of a format", "use .csv, .json, .md or .txt, or add --format"
+        )
     return ENDINGS[ending]
 
 

@@ -62,7 +62,7 @@ def run(
         return 2
     if not plan and output is None:
         *_, last = inputs or [""]
-        meant = f"write -o {last}" if last.endswith(".npz") else "-o - writes to standard output"
+        meant = f"write -o {last}" if last.endswith(".npz") else "add -o model.npz, or -o - for standard output"
         raise UsageError("fit needs -o MODEL, the file to write the model to", meant)
     from pcatool.pipeline import fit as fitting
 

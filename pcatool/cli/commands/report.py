@@ -67,7 +67,9 @@ def run(
     import sys
 
     if output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():
-        raise UsageError("the report is a page for a browser, and standard output is a terminal", "name a file with -o")
+        raise UsageError(
+            "the report is a page for a browser, and standard output is a terminal", "name a file, as in -o report.html"
+        )
     from pcatool.pipeline.report_page import ReportRows, report_to
     from pcatool.render.summary import page_facts, page_lines
 

@@ -30,7 +30,7 @@ __all__ = [
     "remedy_for_column",
 ]
 
-READ_WITH = "read it with "  # begins a remedy that names options
+READ_WITH = "read the table with "  # begins a remedy that names options
 PLAIN_NUMBERS_REMEDY = "write numbers plainly, as in -1.5e3"
 
 # Unicode hyphens and minus signs.
@@ -265,7 +265,7 @@ def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dial
     spellings = list(dict.fromkeys(text.strip() for text in texts))
     options = list(map(null_option, spellings))
     if len(options) <= MOST_SPELLINGS and all(options):
-        missing = f"{' '.join(options)} if {'that means' if len(spellings) == 1 else 'these mean'}"
+        missing = f"{' '.join(options)} if {'the text means' if len(spellings) == 1 else 'the texts mean'}"
     else:
         missing = "--null-value with each text that means"
     return (
@@ -283,15 +283,15 @@ def ragged_row_error(
     """
     there = f"{len(cells)} field" + ("s" if len(cells) != 1 else "")
     expected = f"but the {'first row' if first_below_header is None else 'header'} has {width}"
-    error = DataError(f"{place}: {there}, {expected}")
+    error = DataError(f"{place}: the row has {there}, {expected}")
     if any("\n" in cell or "\r" in cell for cell in cells):
-        error.add_remedy("check for a quote that is left open there")
+        error.add_remedy("check whether a quote is left open in this row")
     elif cells[0].lstrip().startswith("#"):
         error.add_remedy("if the line is a comment, add --comment '#'")
     elif first_below_header and len(cells) == width + 1 and (remedy := _remedy_for_longer_rows(rows(), width, dialect)):
         error.add_remedy(remedy)
     elif width == 1 and first_below_header is not None:
-        error.add_remedy("if the header is a title or a comment, skip it with --skip-lines or --comment")
+        error.add_remedy("if the header is a title or a comment, add --skip-lines 1 or --comment '#'")
     else:
         error.add_remedy("correct the row, or give another separator with -d")
     return error
@@ -306,8 +306,8 @@ def _remedy_for_longer_rows(rows: Sequence[Sequence[str]], width: int, dialect: 
         return None
     if not any(row[-1].strip() for row in rows):
         return (
-            "every row ends with a separator, but the header does not: remove it from the rows, or add one to the "
-            "header"
+            "every row ends with a separator, but the header does not: remove the last separator of each row, or end "
+            "the header with a separator"
         )
     if width == 1 and dialect.number(rows[0][-1]) is None and not dialect.is_missing(rows[0][-1]):
         return None  # the header is a title above the names

@@ -240,7 +240,9 @@ def check_utf8(chunk: Chunk, name: str) -> None:
         chunk.data.decode("utf-8")
     except UnicodeDecodeError as error:
         place = f"{name}, line {chunk.first_line + count_lines(chunk.data[: error.start])}"
-        raise DataError(f"{place}: not valid UTF-8", "name the encoding, such as --encoding latin-1") from None
+        raise DataError(
+            f"{place}: the text is not valid UTF-8", "name the encoding, such as --encoding latin-1"
+        ) from None
 
 
 def check_nul(chunk: Chunk, name: str) -> None:
@@ -381,12 +383,13 @@ class RowCutter:
                 raise self._open_quote_error(quote)
             place = f"{self.name}, line {self._line_at(self._row_ends.start)}"
             raise DataError(
-                f"{place}: the row is longer than {LONGEST_ROW >> 20} MB", "check that this is a text table"
+                f"{place}: the row is longer than {LONGEST_ROW >> 20} MB", "check that the file is a text table"
             )
 
     def _open_quote_error(self, position: int) -> DataError:
         return DataError(
-            f"{self.name}, line {self._line_at(position)}: a quote opened there is never closed", "correct that line"
+            f"{self.name}, line {self._line_at(position)}: a quote in this line is never closed",
+            "close or remove the quote",
         )
 
     def _line_at(self, position: int) -> int:

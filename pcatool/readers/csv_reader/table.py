@@ -129,17 +129,17 @@ ROW_NAME = "row_name"
 SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 # Beginnings of text files that are not tables: pattern -> (what the file is, remedy).
 NOT_TABLES = {
-    re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert it to CSV or Parquet"),
+    re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert the file to CSV or Parquet"),
     re.compile(r"\s*<(?:!doctype|!--|html|head|body|table)\b", re.IGNORECASE): (
         "HTML",
-        "check whether it is an error page",
+        "check whether the file is the error page of a server",
     ),
-    re.compile(r"\s*<(?:\?xml|svg|stata_dta)\b", re.IGNORECASE): ("XML", "convert it to CSV or Parquet"),
-    re.compile(r"\{\\rtf"): ("a document (RTF)", "save it as plain text"),
-    re.compile(r"version https://git-lfs"): ("a pointer of Git LFS", "fetch the file with: git lfs pull"),
+    re.compile(r"\s*<(?:\?xml|svg|stata_dta)\b", re.IGNORECASE): ("XML", "convert the file to CSV or Parquet"),
+    re.compile(r"\{\\rtf"): ("a document (RTF)", "save the table as CSV"),
+    re.compile(r"version https://git-lfs"): ("a Git LFS pointer", "fetch the file with: git lfs pull"),
     re.compile(r"sep=", re.IGNORECASE): (
         "a sep= line for spreadsheets",
-        "skip it with --skip-lines 1, and give the separator with -d",
+        "skip the line with --skip-lines 1, and give the separator with -d",
     ),
 }
 # Rows examined for blanks as separators.
@@ -160,7 +160,7 @@ def check_separator(first: Chunk, rows: Callable[[], Chunk | None], dialect: Dia
             more = options_for_marks(first, rows(), replace(dialect, delimiter=separator), name)
             raise DataError(
                 f"{name}, line {line}: the only field, {show(cells[0])}, contains {spelled}",
-                f"read it with -d {spelled}{more}",
+                f"{READ_WITH}-d {spelled}{more}",
             )
 
 
@@ -212,7 +212,7 @@ def blanks_remedy(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
     for column in columns:
         filled = [cell for cell in column if not by_blanks.is_missing(cell)]
         if filled and any(all(each.number(cell) is not None for cell in filled) for each in numbers):
-            return "read it with -d blanks" + (" --row-names" if header < width else "")
+            return f"{READ_WITH}-d blanks" + (" --row-names" if header < width else "")
     return ""
 
 
@@ -225,7 +225,7 @@ def check_names(cells: list[str], dialect: Dialect, place: str, reporter: Report
     if fractions and 2 * len(numbers) >= len(filled):
         raise DataError(
             f"{place}: the first line looks like data ({show(fractions[0])}), not like names",
-            "read it with --no-header, or with --header if these are names",
+            f"{READ_WITH}--no-header, or with --header if the line holds names",
         )
     if numbers and len(numbers) == len(filled):
         reporter.note(f"{place}: the whole numbers are read as column names; --no-header reads them as data")
@@ -239,7 +239,7 @@ def check_text(cells: list[str], place: str) -> None:
         order = "be" if text.startswith("\0") else "le"
         sparse = 3 * text.count("\0") < len(text)
         remedy = (
-            "check that this is a text table" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
+            "check that the file is a text table" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
         )
         raise DataError(f"{place}: the line has NUL bytes", remedy)
 
@@ -248,7 +248,7 @@ def check_is_table(cells: list[str], place: str) -> None:
     """Refuse JSON, HTML and other text that is not a table, by its beginning."""
     for beginning, (what, remedy) in NOT_TABLES.items():
         if beginning.match(cells[0]):
-            raise DataError(f"{place}: this is {what}, not a table", remedy)
+            raise DataError(f"{place}: the text is {what}, not a table", remedy)
 
 
 def with_row_name(names: list[str], first: list[str] | None) -> list[str]:
@@ -306,7 +306,7 @@ class CsvTable:
         # Eager: on a pipe, the rows after the header may arrive much later.
         first = self._cutter.rows(1, eager=True) if not self.nameless else self._cutter.peek(1, eager=True)
         if first is None:
-            raise DataError(f"{self.name} is empty", "a table begins with a line of column names")
+            raise DataError(f"{self.name} is empty", "give a table that begins with a line of column names")
         if not self.nameless:
             self._first_line = first
         line, cells = next(rows_of(first, self.dialect, self.name))

@@ -195,7 +195,7 @@ class ParquetData:
                 arrays = iter(table.columns)
             for column, array in zip(columns, arrays, strict=True):
                 if len(array) != metadata.num_rows:
-                    raise pa.ArrowInvalid(f"a column of {len(array)} rows among others of {metadata.num_rows}")
+                    raise pa.ArrowInvalid(f"a column has {len(array)} rows instead of {metadata.num_rows}")
                 if column in self._layout.dictionaries:
                     array.validate(full=True)
                 yield column, array

@@ -135,7 +135,7 @@ def test_invalid_utf8_is_refused_in_columns_left_out_too(tmp_path: Path) -> None
     for data in (b"a,b\n1,\xe9\n", b"a,b\n" + rows + b"1,\xe9\n"):
         line = data.count(b"\n")
         with pytest.raises(
-            DataError, match=f"line {line}: not valid UTF-8; name the encoding, such as --encoding latin-1"
+            DataError, match=f"line {line}: the text is not valid UTF-8; name the encoding, such as --encoding latin-1"
         ):
             read(write(tmp_path, data))
         assert read(write(tmp_path, data), encoding="latin-1").names == ("a",)

@@ -61,7 +61,7 @@ def test_another_separator_is_named(separator: str, named: str, header: bool | N
     file = write(tmp_path, f"\n{first}\n3{{}}4\n".replace("{}", separator))
     with pytest.raises(DataError, match=r"line 2: the only field, .*, contains ") as caught:
         read(file, header=header)
-    assert f"read it with -d {named}" in str(caught.value)
+    assert f"read the table with -d {named}" in str(caught.value)
     assert read(file, header=header, **follow(caught.value)).rows[-1] == [3, 4]
 
 
@@ -69,7 +69,7 @@ def test_tab_separated_by_name_or_by_format(tmp_path: Path) -> None:
     for name, options in (("t.tsv", {}), ("t.tab", {}), ("T.TSV", {}), ("t.csv", {"input_format": "tsv"})):
         assert read(write(tmp_path, "a\tb\n1\t2\n", name), **options).rows == [[1, 2]]
     commas = write(tmp_path, "a,b\n1,2\n", "t.tsv")
-    with pytest.raises(DataError, match="read it with -d ','") as caught:
+    with pytest.raises(DataError, match="read the table with -d ','") as caught:
         read(commas)
     assert read(commas, **follow(caught.value)).rows == [[1, 2]]
     assert read(commas, input_format="csv").rows == [[1, 2]]
@@ -99,7 +99,7 @@ def test_runs_of_blanks(tmp_path: Path) -> None:
         assert table.rows[:1] == [[1, 2, 3]]
         assert table.rows[1][:2] == [4, -50]
         assert len(table.rows) == 2 + number_of_rows
-    with pytest.raises(DataError, match="line 5: 2 fields, but the header has 3"):
+    with pytest.raises(DataError, match="line 5: the row has 2 fields, but the header has 3"):
         read(write(tmp_path, text.replace('""', "")), delimiter="blanks")
 
 
@@ -111,7 +111,7 @@ def test_two_names_alike(tmp_path: Path) -> None:
         read(file, exclude=["3"])
     assert read(file, exclude=["3", "4"]).rows == [[1, 2], [5, 6]]
     assert follow(caught.value) == {"exclude": ("3",)}
-    with pytest.raises(DataError, match=r"columns 1 and 3 are both called 'a'; rename one$"):
+    with pytest.raises(DataError, match=r"columns 1 and 3 are both called 'a'; rename one of the columns$"):
         read(write(tmp_path, "a,3,a\n1,2,3\n"), header=True)  # 3 is a name
 
 
@@ -174,11 +174,13 @@ def test_a_long_text_that_is_longer_in_utf8(encoding: str, tmp_path: Path) -> No
 
 
 def test_text_in_another_encoding_is_refused_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 1: not valid UTF-8; name the encoding, such as --encoding latin-1"):
+    with pytest.raises(
+        DataError, match="line 1: the text is not valid UTF-8; name the encoding, such as --encoding latin-1"
+    ):
         read(write(tmp_path, TEXT.encode("latin-1")))
-    with pytest.raises(DataError, match="line 3: not valid cp1252"):
+    with pytest.raises(DataError, match="line 3: the text is not valid cp1252"):
         read(write(tmp_path, b"a,b\n1,2\n3,\x81\n"), encoding="cp1252")
-    with pytest.raises(DataError, match="line 3: not valid utf-16"):
+    with pytest.raises(DataError, match="line 3: the text is not valid utf-16"):
         read(write(tmp_path, "a,b\n1,2\n3,4".encode("utf-16") + b"x"))
     with pytest.raises(
         DataError, match="line 1: the line has NUL bytes; name the encoding, such as --encoding utf-16-le"

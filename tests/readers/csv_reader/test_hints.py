@@ -48,7 +48,7 @@ def test_the_error_names_what_reads_them(cells: list[str], numbers: list[float],
     file = table(tmp_path, cells)
     with pytest.raises(DataError, match=r"column 'b'.*is not a plain number") as caught:
         read(file)
-    assert f"read it with {options}, or leave the column out with -x b" in str(caught.value)
+    assert f"read the table with {options}, or leave the column out with -x b" in str(caught.value)
     assert read(file, **follow(caught.value)).X[:, 1].tolist() == numbers
     assert read(file, exclude=["2"]).names == ("a",)
 
@@ -66,7 +66,7 @@ def test_the_exact_parser_agrees_with_the_fast_one(
 def test_a_dressed_cell_among_numbers_is_named_by_its_line(tmp_path: Path) -> None:
     file = table(tmp_path, ["1,234"], before="5")
     with pytest.raises(
-        BadCell, match="line 3, column 'b': '1,234' is not a number; read it with --thousands ','"
+        BadCell, match="line 3, column 'b': '1,234' is not a number; read the table with --thousands ','"
     ) as caught:
         read(file)
     assert read(file, **follow(caught.value)).X[:, 1].tolist() == [5, 1234]

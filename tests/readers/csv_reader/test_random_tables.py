@@ -41,10 +41,10 @@ def expected(text: str, features: list[int], kept: list[int], width: int) -> Any
     """Numbers, kept cells and lines of the rows; or where the first is that cannot be read."""
     rows = states(text, lone=width == 1)
     if isinstance(rows, int):
-        return f"line {rows}: a quote opened there is never closed"
+        return f"line {rows}: a quote in this line is never closed"
     for line, cells in rows[1:]:
         if len(cells) != width:
-            return f"line {line}: {len(cells)} field"
+            return f"line {line}: the row has {len(cells)} field"
         for i in features:
             if isinstance(cells[i], Joined) or number(cells[i]) is None:
                 return f"line {line}, column '{'abc'[i]}'"

@@ -113,20 +113,26 @@ def test_a_remedy_reads_what_was_meant(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "given", "remedy"),
     [
-        (["3.750", "1.250"], {"decimal": ","}, "read it with --thousands '.', or leave the column out with -x a"),
-        (["3.75", "1.25"], {"decimal": ","}, "read it with --decimal '.', or leave the column out with -x a"),
-        (["3,750.5"], {"decimal": ","}, f"read it with --decimal '.' --thousands ',', or {LEFT_OUT}"),
-        (["1.234,5"], {"thousands": ","}, f"read it with --decimal ',' --thousands '.', or {LEFT_OUT}"),
-        (["1 234,5"], {"decimal": ","}, "read it with --thousands ' ', or leave the column out with -x a"),
+        (
+            ["3.750", "1.250"],
+            {"decimal": ","},
+            "read the table with --thousands '.', or leave the column out with -x a",
+        ),
+        (["3.75", "1.25"], {"decimal": ","}, "read the table with --decimal '.', or leave the column out with -x a"),
+        (["3,750.5"], {"decimal": ","}, f"read the table with --decimal '.' --thousands ',', or {LEFT_OUT}"),
+        (["1.234,5"], {"thousands": ","}, f"read the table with --decimal ',' --thousands '.', or {LEFT_OUT}"),
+        (["1 234,5"], {"decimal": ","}, "read the table with --thousands ' ', or leave the column out with -x a"),
         (
             ["1,234"],
             {},
-            "read it with --thousands ',' if '1,234' means 1234, or with --decimal ',' if '1,234' means 1.234, or",
+            "read the table with --thousands ',' if '1,234' means 1234, "
+            "or with --decimal ',' if '1,234' means 1.234, or",
         ),
         (
             ["$3.750"],
             {},
-            "read it with --strip '$' if '$3.750' means 3.75, or with --strip '$' --decimal ',' --thousands '.' if",
+            "read the table with --strip '$' if '$3.750' means 3.75, "
+            "or with --strip '$' --decimal ',' --thousands '.' if",
         ),
     ],
     ids=lambda given: str(given),
@@ -141,14 +147,16 @@ def test_what_was_asked_for_stays(cells: list[str], given: dict[str, Any], remed
 def test_other_columns_tell_what_a_mark_is(tmp_path: Path) -> None:
     for other, remedy in (("2.5", "--thousands ','"), ("2,5", "--decimal ','")):
         file = write(tmp_path, f"a;b\n1,234;{other}\n")
-        with pytest.raises(DataError, match=f"read it with {re.escape(remedy)}, or leave the column out with -x"):
+        with pytest.raises(
+            DataError, match=f"read the table with {re.escape(remedy)}, or leave the column out with -x"
+        ):
             read(file, delimiter=";")
 
 
 def test_columns_of_different_marks_cannot_be_read_together(tmp_path: Path) -> None:
     file = write(tmp_path, "a;b\n12,5;2.5\n3,5;1.5\n")
     with pytest.raises(
-        DataError, match=r"read it with --decimal ',' -x b \(column 'b' has other marks: '2.5'\)"
+        DataError, match=r"read the table with --decimal ',' -x b \(column 'b' has other marks: '2.5'\)"
     ) as caught:
         read(file, delimiter=";")
     assert read(file, delimiter=";", **follow(caught.value)).X.T.tolist() == [[12.5, 3.5]]
@@ -186,7 +194,7 @@ def test_a_text_among_numbers_is_a_cell_to_mend(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read(write(tmp_path, "a,b\n1,2\nabc,3\n2,4\n"))
     assert str(caught.value).endswith(
-        f"'abc' is not a number; correct the cell, give --null-value abc if it means missing, or {LEFT_OUT}"
+        f"'abc' is not a number; correct the cell, give --null-value abc if the value means missing, or {LEFT_OUT}"
     )
 
 
@@ -195,14 +203,14 @@ def test_a_null_marker_is_shown_ready_to_type(text: str, tmp_path: Path) -> None
     file = write(tmp_path, f'a,b\n1,2\n"{text}",3\n"{text}",5\n2,4\n')
     with pytest.raises(DataError) as caught:
         read(file)
-    option = re.search(r"give (--null-value\S* ?.*) if that means missing", caught.value.remedy)
+    option = re.search(r"give (--null-value\S* ?.*) if the text means missing", caught.value.remedy)
     assert option is not None, caught.value.remedy
     assert shlex.split(option[1].replace("=", " ")) == ["--null-value", text]
     assert np.isnan(read(file, null_value=[text]).X[1:3, 0]).all()
 
 
 def test_few_null_markers_are_shown_and_many_are_not(tmp_path: Path) -> None:
-    for texts, option in ((["x", "y"], "--null-value x --null-value y if these mean missing"),
+    for texts, option in ((["x", "y"], "--null-value x --null-value y if the texts mean missing"),
                           (["v", "w", "x", "y"], "--null-value with each text that means missing")):  # fmt: skip
         with pytest.raises(DataError) as caught:
             read(write(tmp_path, "a,b\n1,2\n" + "".join(f"{text},3\n" for text in texts)))

@@ -42,7 +42,7 @@ def test_rows_of_one_field_more_are_told_and_read(program: str, tmp_path: Path) 
     text, given = WRITTEN[program]
     file = write(tmp_path, text)
     with pytest.raises(
-        DataError, match="line 2: 3 fields, but the header has 2; every row has one field more"
+        DataError, match="line 2: the row has 3 fields, but the header has 2; every row has one field more"
     ) as caught:
         read(file, **given)
     assert "--row-names" in caught.value.remedy
@@ -67,7 +67,9 @@ BY_BLANKS = {
 @pytest.mark.parametrize("text", BY_BLANKS)
 def test_without_a_separator_all_is_told_at_once(text: str, tmp_path: Path) -> None:
     file, remedy = write(tmp_path, text), BY_BLANKS[text]
-    with pytest.raises(DataError, match=f"blanks separate numbers in the only column, .*; read it with {remedy}$"):
+    with pytest.raises(
+        DataError, match=f"blanks separate numbers in the only column, .*; read the table with {remedy}$"
+    ):
         read(file)
     header = False if text.startswith('"x" 1.5') else None
     decimal = "," if "2,5" in text else "."
@@ -135,7 +137,7 @@ def test_no_rows(tmp_path: Path) -> None:
 
 
 def test_a_row_of_another_length_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 3: 2 fields, but the header has 3"):
+    with pytest.raises(DataError, match="line 3: the row has 2 fields, but the header has 3"):
         read(write(tmp_path, "a,b\nx,1,2\ny,3\n"), row_names=True)
 
 
@@ -174,4 +176,4 @@ def test_the_api_reads_them(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         pcatool.fit(str(write(tmp_path, WRITTEN["write.table"][0])), delimiter=" ")
     assert "row_names=True" in caught.value.remedy
-    assert "row_names" in follow(DataError("", "read it with --row-names"))
+    assert "row_names" in follow(DataError("", "read the table with --row-names"))

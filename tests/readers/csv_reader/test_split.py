@@ -39,7 +39,7 @@ def check(text: str, dialect: Dialect, expected: Rows | int) -> None:
     for piece in range(1, len(data) + 2):
         for most, eager in ((1, True), (2, False), (100, False)):
             if isinstance(expected, int):
-                with pytest.raises(DataError, match=rf"line {expected}: a quote opened there is never closed"):
+                with pytest.raises(DataError, match=rf"line {expected}: a quote in this line is never closed"):
                     cut(data, piece, most, eager=eager, dialect=dialect)
             else:
                 assert cut(data, piece, most, eager=eager, dialect=dialect) == expected, (piece, most, eager)
@@ -94,7 +94,7 @@ def test_rows_and_lines_when_little_is_read_at_a_time(text: str, size: int, comm
         patch.setattr(cutter, "READ_BYTES", size)
         for most in (1, 2, 100):
             if isinstance(expected, int):
-                with pytest.raises(DataError, match=rf"line {expected}: a quote opened there is never closed"):
+                with pytest.raises(DataError, match=rf"line {expected}: a quote in this line is never closed"):
                     cut(text.encode(), 1, most, eager=False, dialect=Dialect(comment=comment))
             else:
                 assert cut(text.encode(), 1, most, eager=False, dialect=Dialect(comment=comment)) == expected
@@ -251,7 +251,7 @@ def test_a_quote_that_never_closes_is_found_in_one_pass(case: str) -> None:
     """20 MB that arrive in pieces of 64 KB: looking at all of it anew for each would take minutes."""
     data, line = HUGE[case]
     start = time.perf_counter()
-    with pytest.raises(DataError, match=f"line {line}: a quote opened there is never closed"):
+    with pytest.raises(DataError, match=f"line {line}: a quote in this line is never closed"):
         cut(data, 1 << 16, 1000, eager=True)
     assert time.perf_counter() - start < 5
 
@@ -260,7 +260,7 @@ def test_a_row_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cutter, "LONGEST_ROW", 1 << 20)
     with pytest.raises(DataError, match="line 2: the row is longer than 1 MB"):
         cut(b"a,b\n" + b"1," * (1 << 20), 1 << 16, 10, eager=False)
-    with pytest.raises(DataError, match="line 4: a quote opened there is never closed"):
+    with pytest.raises(DataError, match="line 4: a quote in this line is never closed"):
         cut(b'a,b\n"c\n", "d"' + b',""\n1,"' + b"2\n" * (1 << 20), 1 << 16, 10, eager=False)
 
 

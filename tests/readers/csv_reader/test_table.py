@@ -117,16 +117,16 @@ def test_a_bad_cell_is_named_by_the_line_an_editor_shows(case: str, tmp_path: Pa
 
 
 RAGGED = {
-    "short": ("a,b\n1,2\n3\n", "line 3: 1 field, but the header has 2"),
-    "long": ("a,b\n1,2\n\n3,4,5\n", "line 4: 3 fields, but the header has 2"),
-    "a comma too many": ("a,b\n1,2,\n", "line 2: 3 fields, but the header has 2"),
-    "blanks are a field": ("a,b\n1,2\n  \n", "line 3: 1 field, but the header has 2"),
+    "short": ("a,b\n1,2\n3\n", "line 3: the row has 1 field, but the header has 2"),
+    "long": ("a,b\n1,2\n\n3,4,5\n", "line 4: the row has 3 fields, but the header has 2"),
+    "a comma too many": ("a,b\n1,2,\n", "line 2: the row has 3 fields, but the header has 2"),
+    "blanks are a field": ("a,b\n1,2\n  \n", "line 3: the row has 1 field, but the header has 2"),
     "a quote closed too late": (
         'a,b\n1,"2\n3,4\n5",6\n',
-        "line 2: 3 fields, .*check for a quote that is left open there",
+        "line 2: the row has 3 fields, .*check whether a quote is left open in this row",
     ),
-    "after many": ("a,b\n" + "1,2\n" * 20_000 + "3\n", "line 20002: 1 field, but the header has 2"),
-    "a text column": ("a,b\n1,x\n3\n", "line 3: 1 field, but the header has 2"),
+    "after many": ("a,b\n" + "1,2\n" * 20_000 + "3\n", "line 20002: the row has 1 field, but the header has 2"),
+    "a text column": ("a,b\n1,x\n3\n", "line 3: the row has 1 field, but the header has 2"),
 }
 
 
@@ -138,7 +138,7 @@ def test_rows_of_another_width_are_refused(case: str, tmp_path: Path) -> None:
 
 
 def test_rows_of_another_width_without_a_header(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 2: 3 fields, but the first row has 2"):
+    with pytest.raises(DataError, match="line 2: the row has 3 fields, but the first row has 2"):
         read(write(tmp_path, "1,2\n3,4,5\n"), header=False)
 
 

@@ -55,7 +55,7 @@ def test_text_and_numbers_together(tmp_path: Path) -> None:
     ):
         read(file, columns=["b", "c"])
     with pytest.raises(
-        DataError, match=r"column 'b' holds text and numbers \(first: 'x'\) of type string, but the model needs"
+        DataError, match=r"column 'b' holds text and numbers \(first value 'x'\) of type string, but the model needs"
     ):
         read(file, names=["b"])
     with pytest.raises(DataError, match=r"column 't' holds no numbers \(first value 'x'\), its type is string"):

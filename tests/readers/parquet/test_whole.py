@@ -99,7 +99,7 @@ def test_a_column_of_fewer_rows_than_the_file_says(tmp_path: Path) -> None:
     changed = bytearray(data)
     changed[first + 1] = changed[last + 1] = 0x34
     files[1].write_bytes(changed)
-    with pytest.raises(DataError, match=r"p1.parquet: the Parquet data are damaged .*25 rows among others of 26"):
+    with pytest.raises(DataError, match=r"p1.parquet: the Parquet data are damaged .*25 rows instead of 26"):
         read(*files)
 
 
@@ -114,7 +114,7 @@ def test_a_vector_of_another_length_is_named_by_row(tmp_path: Path) -> None:
     vectors = pa.table({"v": [[1.0, 2.0]] * 5 + [[1.0]], "x": np.arange(6.0)})
     files = save(tmp_path / "many", vectors, 2)
     with pytest.raises(
-        DataError, match=r"p1.parquet, row 3, column 'v': a vector of length 1, but the first has length 2"
+        DataError, match=r"p1.parquet, row 3, column 'v': the vector has length 1, but the first vector has 2"
     ):
         read(*files)
 
