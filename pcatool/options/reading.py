@@ -95,7 +95,7 @@ class TableOptions:
         "--skip-bad",
         group="input",
         help="Skip each file that cannot be read or is damaged, or that has another schema or a bad cell. A warning "
-        "lists the skipped files. Not for pipes.",
+        "lists the skipped files. Pipes are never skipped.",
     )
 
     def __post_init__(self) -> None:

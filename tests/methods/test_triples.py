@@ -348,7 +348,7 @@ AT = ["--triples", "user,item,rating"]
         (GOOD + "ann,jam,high\n", [], "line 10, column 'rating': 'high'"),
         (GOOD + "ann,jam,inf\n", [], "line 10, column 'rating': 'inf' is not finite"),
         ("user,item,rating\nann,tea,good\n", [], "column 'rating' holds no numbers (first value 'good')"),
-        ('user,item,rating\nann,tea,"$1,200"\n', [], "'$1,200' is not a plain number; read it with"),
+        ('user,item,rating\nann,tea,"$1,200"\n', [], "'$1,200' is not a plain number; read the table with"),
         ("user,item,rating\n", [], "no rows to fit"),
         ("user,item,rating\nann,tea,\nbob,pie,NA\n", [], "every cell is missing"),
         (GOOD, ["-k", "3"], "-k 3 of 3 columns needs 9 parameters, but the data have 8 observed cells"),

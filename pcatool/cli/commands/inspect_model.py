@@ -14,8 +14,8 @@ USAGE = "MODEL [OPTIONS]"
 def run(*, model: ModelPath, general: GeneralOptions) -> int:
     """Describe a model file in plain words.
 
-    Prints the method and settings, the columns, the components and their accuracy, what the model can and cannot be
-    used for, and the arrays in the file. With -v prints every column and every component.
+    The command prints the method and settings, the columns, the components and their accuracy, what the model can and
+    cannot be used for, and the arrays in the file. With -v it prints every column and every component.
 
     Examples:
       pcatool inspect houses.npz

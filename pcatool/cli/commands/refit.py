@@ -20,9 +20,9 @@ def run(
 ) -> int:
     """Fit a model with other settings, without its rows.
 
-    Changes the number of components or the rule for it, standardising, centring, the divisor or whitening, or leaves
-    out columns. The result equals a fit of the rows with these settings, up to rounding. -o may name MODEL, to replace
-    it.
+    The command changes the number of components or the rule that chooses the number, standardising, centring, the
+    divisor or whitening, or leaves out columns. The result equals a fit of the rows with these settings, up to
+    rounding. -o may name MODEL, to replace it.
 
     Examples:
       pcatool refit digits.npz -k parallel -o fewer.npz
