@@ -460,7 +460,7 @@ def test_vectors_of_another_length_are_no_columns_of_a_model(tmp_path: Path) -> 
     for use in (pcatool.update, pcatool.transform, pcatool.subtract):
         for of in (model, same, pcatool.refit(same, exclude="e")):
             with pytest.raises(
-                DataError, match="column 'z': the vectors have length 5, but length 4 in the model; vectors of one"
+                DataError, match="column 'z': the vectors have length 5, but length 4 in the model; give all vectors"
             ):
                 use(of, longer)
     some = pcatool.fit(vectors(5), columns=["z[1]", "z[2]"])

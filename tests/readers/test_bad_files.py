@@ -242,11 +242,13 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
         assert [name for name, _ in results.passthrough] == ["a", "b", "k"]
         assert reporter.warnings == [said]
     with pytest.warns(
-        PcatoolWarning, match="keep_all=True left out columns 'note', 'year' of .*, the first file; give all"
+        PcatoolWarning,
+        match="keep_all=True left out columns 'note', 'year' of .*, the first file, has no such columns; give all",
     ):
         pcatool.fit([one, two], scores=tmp_path / "s.csv", keep_all=True)
     with pytest.warns(
-        PcatoolWarning, match="keep_all=True left out columns 'note', 'year' of .*, the first file; give all"
+        PcatoolWarning,
+        match="keep_all=True left out columns 'note', 'year' of .*, the first file, has no such columns; give all",
     ):
         pcatool.transform(model, [one, two], keep_all=True)
     pcatool.transform(model, [one, two], keep=["k"])
