@@ -154,7 +154,7 @@ def test_the_settings_of_the_caller_change_nothing_and_stay():
 
 def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UsageError, match=r"needs matplotlib; pip install 'pcatool\[plot\]'"):
+    with pytest.raises(UsageError, match=r"needs matplotlib; run pip install 'pcatool\[plot\]'"):
         picture()
 
 
