@@ -114,27 +114,44 @@ def _null_spellings(nulls: frozenset[str]) -> list[str]:
 # Number of columns from which folding costs less than the converters.
 WIDE = 1000
 
+# Bytes of one of Arrow's converters of columns.
+CONVERTER_BYTES = 15_000
+
+# Most columns that are not features in a folded table, such as names of the rows: their cells are found one by one.
+FEW_OTHERS = 16
+
 NEWLINE = 10
 
 
-def read_wide(chunk: Chunk, dialect: Dialect, width: int) -> NDArray[np.float64] | None:
+def read_wide(chunk: Chunk, dialect: Dialect, width: int, ignored: Sequence[int] = ()) -> NDArray[np.float64] | None:
     """Read all cells as one column and return them reshaped (rows, width), NaN where a cell is missing.
 
-    Return None for a chunk that needs another parser: quotes, comments, runs of blanks, lone carriage returns, rows of
-    another width, or a cell that Arrow does not read as a number.
+    Cells of the `ignored` columns may hold text; they come out as 0, or NaN where they are empty. Return None for a
+    chunk that needs another parser: comments, runs of blanks, lone carriage returns, rows of another width, quotes
+    around a separator, or a cell that Arrow does not read as a number.
     """
-    data = chunk.data.replace(b"\r\n", b"\n") if b"\r" in chunk.data else chunk.data
-    if data.startswith(BOM) or b'"' in data or b"\r" in data or dialect.comment is not None or dialect.blanks:
+    if dialect.comment is not None or dialect.blanks:
         return None
-    if not data.endswith(b"\n"):
-        data += b"\n"
+    data: Buffer = chunk.view
+    if chunk.has(b"\r"):
+        data = chunk.data.replace(b"\r\n", b"\n")
+        if b"\r" in data:
+            return None
+    if data[: len(BOM)] == BOM:
+        return None
+    if data[-1:] != b"\n":
+        data = bytes(data) + b"\n"
     text, separator = np.frombuffer(data, dtype=np.uint8), ord(dialect.separator)
     is_separator = text == separator
     if not _is_even(text, is_separator, chunk.rows, width):
         return None
     # Arithmetic turns the separators into line ends, six times as fast as replacing them.
-    lines = text - is_separator.view(np.uint8) * np.uint8((separator - NEWLINE) % 256)
-    del is_separator
+    lines = is_separator.view(np.uint8)
+    lines *= np.uint8((separator - NEWLINE) % 256)
+    np.subtract(text, lines, out=lines)
+    del data, text  # the chunk still has its text; a copy of it is freed
+    if ignored:
+        _zero(lines, ignored, width)
     table = ArrowCsv(dialect, 1, {0: pa.float64()}, empty_lines=True).parse(lines, chunk.rows * width)
     if table is None:
         return None
@@ -153,6 +170,16 @@ def _is_even(text: NDArray[np.uint8], is_separator: NDArray[np.bool_], rows: int
     return bool(
         np.array_equal(np.searchsorted(np.flatnonzero(is_separator), ends), np.arange(1, rows + 1) * (width - 1))
     )
+
+
+def _zero(lines: NDArray[np.uint8], columns: Sequence[int], width: int) -> None:
+    """Overwrite every character of the cells of these columns with 0; `lines` holds one cell a line."""
+    ends = np.flatnonzero(lines == NEWLINE)
+    stops = ends.reshape(-1, width)[:, columns].ravel()
+    starts = np.concatenate([[0], ends[:-1] + 1]).reshape(-1, width)[:, columns].ravel()
+    lengths = stops - starts
+    before = np.cumsum(lengths) - lengths  # characters in the cells before each one
+    lines[np.arange(lengths.sum()) + np.repeat(starts - before, lengths)] = ord("0")
 
 
 def empty_columns(X: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -207,7 +234,7 @@ class ChunkParser:
         )
 
     def _has_text_after_quote(self, chunk: Chunk) -> bool:
-        if chunk.plain or b'"' not in chunk.data:
+        if chunk.plain or not chunk.has(b'"'):
             return False
         return has_text_after_quote(chunk.normalized(self.dialect), self.dialect)
 
@@ -240,36 +267,51 @@ class ChunkParser:
     def rows_at_once(self) -> int:
         """Rows of a chunk."""
         d = len(self.features)
-        # Folded columns have no cost of their own, so half a block is enough; the text is then in memory five times.
+        # Folded columns have no cost of their own, so half a block is enough; the text is then in memory four times.
         return block_rows(d) // 2 if self._is_wide else rows_at_once(d)
 
     def bytes_at_once(self, row: float, size: int | None, parts: int) -> int:
-        """Return the bytes of memory for reading `parts` parts at once.
+        """Return the bytes of memory for reading `parts` chunks at once.
 
         `row` is the size of a row of text in bytes, `size` that of all text, None where unknown.
         """
         rows = min(self.rows_at_once, (size or sys.maxsize) / max(row, 1.0), MOST_BYTES / max(row, 1.0))
         text, cells = int(rows * row), int(rows * len(self.features))
-        # 2 * text: the cutter's buffer while it grows. Each part keeps its text and its block (8 bytes a cell). A part
-        # that is being parsed needs the text again (five times where it is folded), and for each cell its end and its
-        # value as Arrow's column and as part of the block.
-        parsing = (5 if self._is_wide else 1) * text + (28 if self._is_wide else 20) * cells
+        # 2 * text: the cutter's buffer while it grows. Each chunk keeps its text and its block (8 bytes a cell). While
+        # a chunk is parsed, it needs the text again (three times where it is folded: its lines, and Arrow's copy with
+        # room to grow), and for each cell its end and its value as Arrow's column and as part of the block.
+        parsing = (3 if self._is_wide else 1) * text + 20 * cells
+        if self.width >= WIDE and not self._is_wide:
+            parsing += CONVERTER_BYTES * (len(self.features) + len(self.passthrough))
         return 2 * text + parts * text + max(parts - QUEUED_TASKS, 1) * parsing + parts * 8 * cells
 
     @property
     def _is_wide(self) -> bool:
+        """Whether chunks are read folded, unless a chunk needs another parser."""
         plain = self._as_numbers is not None and not any(f.boolean for f in self.features)
-        return len(self.features) >= WIDE and not self.passthrough and plain
+        return len(self.features) >= WIDE and plain and len(self._others) <= FEW_OTHERS
+
+    @cached_property
+    def _others(self) -> list[int]:
+        """Numbers of the columns that are not features."""
+        return sorted(set(range(self.width)).difference(f.column for f in self.features))
 
     def _parse_folded(self, chunk: Chunk) -> Parsed | None:
         """Parse a wide chunk as one column; None where `read_wide` cannot, or a number is infinite."""
-        cells = read_wide(chunk, self.dialect, self.width)
+        cells = read_wide(chunk, self.dialect, self.width, self._others)
         if cells is None or np.isinf(cells).any():
             return None
         columns = [f.column for f in self.features]
         X = empty_block(chunk.rows, len(columns))
         X[:] = cells if columns == list(range(self.width)) else cells[:, columns]
-        return Parsed(X, [], all_finite(X))
+        del cells
+        texts = self._passthrough_alone.read(chunk) if self.passthrough else {}
+        return None if texts is None else Parsed(X, [texts[c] for c in self.passthrough], all_finite(X))
+
+    @cached_property
+    def _passthrough_alone(self) -> ArrowCsv:
+        """Parser of the passthrough columns of a folded chunk."""
+        return ArrowCsv(self.dialect, self.width, dict.fromkeys(self.passthrough, TEXT))
 
     @cached_property
     def _as_clean(self) -> ArrowCsv | None:

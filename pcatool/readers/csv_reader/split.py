@@ -221,6 +221,10 @@ class Chunk(NamedTuple):
         """The bytes of the rows, without a copy."""
         return memoryview(self.buffer)[self.start : self.stop]
 
+    def has(self, mark: bytes) -> bool:
+        """Whether the bytes `mark` occur in the rows."""
+        return self.buffer.find(mark, self.start, self.stop) >= 0
+
     def normalized(self, dialect: Dialect) -> bytes:
         """Return the rows as ordinary CSV, every row on its own line as before, separated by `dialect.separator`."""
         return normalize(self.data, dialect) if dialect.needs_normalizing else self.data
@@ -247,9 +251,8 @@ def check_utf8(chunk: Chunk, name: str) -> None:
 
 def check_nul(chunk: Chunk, name: str) -> None:
     """Refuse NUL bytes, also in columns that are left out."""
-    at = chunk.data.find(b"\0")
-    if at >= 0:
-        place = f"{name}, line {chunk.first_line + count_lines(chunk.data[:at])}"
+    if chunk.has(b"\0"):
+        place = f"{name}, line {chunk.first_line + count_lines(chunk.data[: chunk.data.find(0)])}"
         raise DataError(f"{place}: the line has a NUL byte", "check whether the file is damaged or incomplete")
 
 

@@ -57,21 +57,36 @@ def profile(
             kinds = ("empty" if nothing else "number" for nothing in empty_columns(cells))
             return tuple(Column(*column) for column in zip(names, kinds, strict=True))
     all_columns = range(len(names))
-    arrays = ArrowCsv(dialect, len(names), dict.fromkeys(all_columns, TEXT)).read(chunk)
+    unclear = _unclear(chunk, dialect, name) if len(names) >= WIDE else all_columns
+    arrays = ArrowCsv(dialect, len(names), dict.fromkeys(unclear, TEXT)).read(chunk)
     if arrays is None:
         _, texts = parse(chunk, dialect, len(names), (), all_columns, name, line_below_header)
         parsed = dict(enumerate(texts))
         return tuple(column_of_cells(names[i], texts[i], dialect, _others_than(i, names, parsed)) for i in all_columns)
-    others = _Texts(arrays)
-    return tuple(_column(names[i], array, dialect, _others_than(i, names, others)) for i, array in arrays.items())
+    others = _Texts(chunk, dialect, len(names))
+    columns = [Column(name) for name in names]
+    for i, array in arrays.items():
+        columns[i] = _column(names[i], array, dialect, _others_than(i, names, others))
+    return tuple(columns)
+
+
+def _unclear(chunk: Chunk, dialect: Dialect, name: str) -> Sequence[int]:
+    """Return the places of the columns whose first cell is not a number; of all columns if every first cell is one."""
+    _, cells = next(rows_of(chunk, dialect, name))
+    return [i for i, cell in enumerate(cells) if not _is_number(cell, dialect)] or range(len(cells))
 
 
 class _Texts(Mapping[int, Sequence[str]]):
-    """Mapping from the place of a column to its first cells as text, converted on first use: few tables need them."""
+    """Mapping from the place of a column to its first cells as text, read on first use: few tables need them."""
 
-    def __init__(self, arrays: Mapping[int, pa.Array]) -> None:
-        self._arrays = arrays
+    def __init__(self, chunk: Chunk, dialect: Dialect, width: int) -> None:
+        self._read = chunk, dialect, width
         self._texts: dict[int, Sequence[str]] = {}
+
+    @cached_property
+    def _arrays(self) -> Mapping[int, pa.Array]:
+        chunk, dialect, width = self._read
+        return ArrowCsv(dialect, width, dict.fromkeys(range(width), TEXT)).read(chunk) or {}
 
     def __getitem__(self, column: int) -> Sequence[str]:
         if column not in self._texts:
@@ -285,7 +300,9 @@ class CsvTable:
         self._size = opened.size
         self._share = opened.share
         self._parser: ChunkParser | None = None
+        self._one_of_many = opened.one_of_many
         self._bytes_a_row = 0.0  # mean of the first part
+        self._most_parts: int | None = None  # about how many parts there are; None where unknown
         self.nameless = options.header is False
         self.text = True
         self._first_line: Chunk | None = None
@@ -391,7 +408,11 @@ class CsvTable:
         return 0
 
     def reading_bytes(self, parts: int) -> int:
-        return 0 if self._parser is None else self._parser.bytes_at_once(self._bytes_a_row, self._size, parts)
+        if self._parser is None:
+            return 0
+        if self._most_parts is not None:
+            parts = min(parts, self._most_parts)
+        return self._parser.bytes_at_once(self._bytes_a_row, self._size, parts)
 
     def parts(
         self,
@@ -408,8 +429,19 @@ class CsvTable:
         height = parser.rows_at_once
         self._parser = parser
         while (chunk := self._cutter.rows(height, eager=eager)) is not None:
-            self._bytes_a_row = self._bytes_a_row or self._cutter.bytes_a_row
+            if not self._bytes_a_row:
+                self._bytes_a_row = self._cutter.bytes_a_row
+                self._most_parts = self._expected_parts(chunk)
             yield CsvPart(chunk, parser)
+
+    def _expected_parts(self, first: Chunk) -> int | None:
+        """Return the number of parts, at most one too many if all rows are as long as those of the first part.
+
+        None where the size is unknown, or where parts of the next file may be under way at the same time.
+        """
+        if self._one_of_many or self._size is None:
+            return None
+        return 1 if self._cutter.ended() else int(self._size / len(first.view)) + 1
 
 
 class TsvTable(CsvTable):

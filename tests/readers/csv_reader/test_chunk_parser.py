@@ -52,18 +52,71 @@ def test_folded_equals_column_by_column(monkeypatch: pytest.MonkeyPatch, end: st
     np.testing.assert_array_equal(X, folded)
 
 
+def test_quoted_numbers_are_read_folded() -> None:
+    rows = cells(3, 0)
+    plain = wide.read_wide(Chunk(text_of(rows), 3, 2), PLAIN, WIDTH)
+    quoted = [[f'"{cell}"' if i % 2 else cell for i, cell in enumerate(row)] for row in rows]
+    folded = wide.read_wide(Chunk(text_of(quoted), 3, 2), PLAIN, WIDTH)
+    assert plain is not None and folded is not None
+    np.testing.assert_array_equal(folded, plain)
+
+
+@pytest.mark.parametrize("others", [(0,), (WIDTH - 1,), (5, 6, 40), (0, WIDTH - 1)])
+def test_text_beside_the_features_does_not_hinder_folding(
+    monkeypatch: pytest.MonkeyPatch, others: tuple[int, ...]
+) -> None:
+    rows = cells(4, 3)
+    for i, row in enumerate(rows):
+        for j in others:
+            row[j] = ["", "Zoë", '"a"', "x" * 50][(i + j) % 4]
+    features = tuple(Feature(f"c{j}", j) for j in range(WIDTH) if j not in others)
+    chunk = Chunk(text_of(rows), 4, 2)
+    parser = ChunkParser("wide.csv", PLAIN, WIDTH, features, others, 2)
+    folded = parser._parse_folded(chunk)
+    assert folded is not None
+    monkeypatch.setattr(chunks, "WIDE", WIDTH + 1)
+    expected = ChunkParser("wide.csv", PLAIN, WIDTH, features, others, 2)(chunk)
+    np.testing.assert_array_equal(folded.X, expected.X)
+    assert [c.to_pylist() for c in folded.passthrough] == [c.to_pylist() for c in expected.passthrough]
+
+
+def test_kinds_of_a_wide_table_with_text_do_not_depend_on_folding(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = cells(4, 5)
+    for row, words in zip(rows, ["aNA", "bx", "cy", "d1"], strict=True):
+        row[0], row[7], row[9], row[11] = words[0], "", words[1:], "true"
+    names, chunk = [f"c{j}" for j in range(WIDTH)], Chunk(text_of(rows), 4, 2)
+    found = kinds.profile(chunk, names, PLAIN, "wide.csv", 2)
+    assert [found[j].kind for j in (0, 1, 7, 9, 11)] == ["text", "number", "empty", "number", "boolean"]
+    monkeypatch.setattr(kinds, "WIDE", WIDTH + 1)
+    assert found == kinds.profile(chunk, names, PLAIN, "wide.csv", 2)
+
+
+def test_memory_is_reckoned_for_the_chunks_that_a_file_has(tmp_path: Path) -> None:
+    def reading(rows: int, at_once: int) -> int:
+        path = tmp_path / f"{rows}.csv"
+        path.write_bytes(text_of([[f"c{j}" for j in range(WIDTH)], *(rows * [["1.5"] * WIDTH])]))
+        table = Inputs([str(path)], TableOptions(), Reporter()).first
+        next(table.parts([Feature(f"c{j}", j) for j in range(WIDTH)], ()))
+        return table.reading_bytes(at_once)
+
+    height = ChunkParser("", PLAIN, WIDTH, tuple(Feature("", j) for j in range(WIDTH)), (), 2).rows_at_once
+    assert reading(10, 3) == reading(10, 1)
+    assert reading(height + 10, 3) == reading(height + 10, 2) > reading(height + 10, 1)
+    assert reading(4 * height, 3) > reading(4 * height, 2)
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
         lambda rows: rows[1].pop(),
         lambda rows: rows[0].append("1"),
         lambda rows: (rows[0].append("1"), rows[1].pop()),
-        lambda rows: rows[2].__setitem__(3, '"5"'),
+        lambda rows: rows[2].__setitem__(3, '"5,6"'),
         lambda rows: rows[2].__setitem__(3, "five"),
         lambda rows: rows[2].__setitem__(3, "1\r"),
         lambda rows: rows[2].__setitem__(3, "nan(ind)"),  # which Arrow takes for a number
     ],
-    ids=["short", "long", "long then short", "quoted", "text", "lone return", "other nan"],
+    ids=["short", "long", "long then short", "quoted separator", "text", "lone return", "other nan"],
 )
 def test_what_is_not_even_is_left_to_others(spoil: object) -> None:
     rows = cells(3, 0)

@@ -65,7 +65,12 @@ def test_tables(table: tuple[str, int], piece: int, eager: bool, data: st.DataOb
     kept = data.draw(st.lists(columns, unique=True))
     want = expected(text, features, kept, width)
     opened: Any = SimpleNamespace(
-        name="t.csv", format="csv", size=None, share=lambda: None, stream=Pieces(text.encode(), itertools.repeat(piece))
+        name="t.csv",
+        format="csv",
+        size=None,
+        share=lambda: None,
+        one_of_many=False,
+        stream=Pieces(text.encode(), itertools.repeat(piece)),
     )
     try:
         parts = CsvTable(opened, TableOptions(header=True), Reporter()).parts(
