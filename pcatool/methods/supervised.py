@@ -58,7 +58,14 @@ from pcatool.options.fields import settings_of
 from pcatool.progress import Reporter
 from pcatool.rules.base import Evidence, decide
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import EXPECTED_COMPONENTS, Plan, blocks_bytes, most_kept, total_bytes
+from pcatool.solvers.plan import (
+    EXPECTED_COMPONENTS,
+    Plan,
+    blocks_bytes,
+    bytes_with_reading,
+    most_kept,
+    total_bytes,
+)
 from pcatool.solvers.rows import Rows
 
 if TYPE_CHECKING:
@@ -141,7 +148,8 @@ class SupervisedPCA(PCA):
             name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: rows are held"
         threads = task.resources.threads
         reading = task.resources.reading(threads)
-        peak = total_bytes(width, reading + blocks_bytes(width, n, threads, copies=3) + need)
+        working = blocks_bytes(width, n, threads, copies=3) + need
+        peak = total_bytes(width, bytes_with_reading(working, reading, width, task.rows.n))
         k = most_kept(task.problem.wish, min(d, EXPECTED_COMPONENTS))
         held = 8 * (rows * (d + k) if self.options.kernel is not None else d * k)
         peak = max(peak, task.resources.scoring(k, 2 * held))

@@ -20,6 +20,7 @@ __all__ = [
     "SCATTER_COLUMNS",
     "Plan",
     "blocks_bytes",
+    "bytes_with_reading",
     "choose",
     "fallback_plan",
     "in_flight",
@@ -261,14 +262,27 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
 
     # The next task begins after the result before it is merged, so that one task less is under way meanwhile.
     working = need.bytes + max(under_way(waiting), under_way(waiting - 1) + need.merging)
-    left = reading // 4  # part of the freed reading memory is too fragmented for reuse
-    if problem.n is None or need.without_blocks:
-        working += reading
-    else:  # the rows are held by now: few rows in a file, more in memory
-        numbers = 8 * problem.n * problem.d
-        cutting = blocks_bytes(problem.d, rows, 1)
-        working = max(working + left, reading + cutting + (numbers if numbers > SMALL_BYTES else 0))
-    return total_bytes(problem.d, max(working, need.solving + left))
+    held = None if need.without_blocks else problem.n
+    working = bytes_with_reading(working, reading, d, held)
+    return total_bytes(problem.d, max(working, need.solving + _left_of(reading)))
+
+
+def bytes_with_reading(working: int, reading: int, d: int, held: int | None) -> int:
+    """Bytes at the peak of reading rows and of a pass over them that takes `working` bytes.
+
+    `held` is the number of rows where all are held before the pass, few in a file, more in memory; None where they are
+    read during the pass.
+    """
+    if held is None:
+        return working + reading
+    numbers = 8 * held * d
+    cutting = blocks_bytes(d, held, 1)
+    return max(working + _left_of(reading), reading + cutting + (numbers if numbers > SMALL_BYTES else 0))
+
+
+def _left_of(reading: int) -> int:
+    """Bytes of the freed memory of reading that is too fragmented for reuse."""
+    return reading // 4
 
 
 def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:

@@ -270,20 +270,25 @@ class ChunkParser:
         # Folded columns have no cost of their own, so half a block is enough; the text is then in memory four times.
         return block_rows(d) // 2 if self._is_wide else rows_at_once(d)
 
-    def bytes_at_once(self, row: float, size: int | None, parts: int) -> int:
+    def bytes_at_once(self, row: float, size: int | None, parts: int, *, alone: bool = False) -> int:
         """Return the bytes of memory for reading `parts` chunks at once.
 
-        `row` is the size of a row of text in bytes, `size` that of all text, None where unknown.
+        `row` is the size of a row of text in bytes, `size` that of all text, None where unknown. With `alone`, no
+        chunks of other files are read at the same time.
         """
-        rows = min(self.rows_at_once, (size or sys.maxsize) / max(row, 1.0), MOST_BYTES / max(row, 1.0))
+        size = size or sys.maxsize
+        rows = min(self.rows_at_once, size / max(row, 1.0), MOST_BYTES / max(row, 1.0))
         text, cells = int(rows * row), int(rows * len(self.features))
-        # 2 * text: the cutter's buffer while it grows. Each chunk keeps its text and its block (8 bytes a cell). While
-        # a chunk is parsed, it needs the text again (three times where it is folded: its lines, and Arrow's copy with
-        # room to grow), and for each cell its end and its value as Arrow's column and as part of the block.
+        # While a chunk is parsed, it needs its text again (three times where it is folded: its lines, and Arrow's copy
+        # with room to grow), and for each cell its end and its value as Arrow's column and as part of the block.
         parsing = (3 if self._is_wide else 1) * text + 20 * cells
         if self.width >= WIDE and not self._is_wide:
             parsing += CONVERTER_BYTES * (len(self.features) + len(self.passthrough))
-        return 2 * text + parts * text + max(parts - QUEUED_TASKS, 1) * parsing + parts * 8 * cells
+        # Each chunk keeps its text and its block (8 bytes a cell); the cutter's buffer is there twice while it grows.
+        whole = size if alone else sys.maxsize
+        texts = min(parts * text, whole) + min(2 * text, 2 * max(whole - parts * text, 0) + text)
+        numbers = 8 * min(parts * cells, int(whole / max(row, 1.0)) * len(self.features))
+        return texts + max(parts - QUEUED_TASKS, 1) * parsing + numbers
 
     @property
     def _is_wide(self) -> bool:

@@ -412,7 +412,7 @@ class CsvTable:
             return 0
         if self._most_parts is not None:
             parts = min(parts, self._most_parts)
-        return self._parser.bytes_at_once(self._bytes_a_row, self._size, parts)
+        return self._parser.bytes_at_once(self._bytes_a_row, self._size, parts, alone=not self._one_of_many)
 
     def parts(
         self,
