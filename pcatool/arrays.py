@@ -1,11 +1,11 @@
 """Blocks of rows: the `Array` type, rows re-cut to blocks of one fixed height, and sums over blocks.
 
-A row stands at the same place of the same block, whatever batches it arrived in. Every sum and product is therefore
-taken in the same order and gives the same bits. A block has shape (h, d) and contiguous columns.
+A row has the same place in the same block, whatever batches it arrived in. Every sum and product is therefore computed
+in the same order and gives the same bits. A block has shape (h, d) and contiguous columns.
 
-Whatever is added up in this program is an `Accumulator`: it makes a part of each block, or of each split of the input,
-and merges neighbouring parts. An `Engine` decides who does that: `fold` merges in the order of the items, as threads
-do, and a cluster merges in a tree.
+An `Accumulator` says how sums over rows are computed: it makes partial sums of each block, or of each split of the
+input, and merges neighbouring ones. An `Engine` runs this work: threads merge in the order of the items by `fold`, a
+cluster merges in a tree.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class Runner(Protocol):
     ) -> Iterator[Result]:
         """Yield `function(item)` for each item, in order.
 
-        At most `most` tasks are under way at once. `ready` returns False while the next item may take long to arrive;
-        finished results are then yielded first.
+        At most `most` calls are under way at once; None: as many as the runner has threads for. `ready` returns False
+        while the next item may take long to arrive; finished results are then yielded first.
         """
         ...
 
@@ -133,8 +133,9 @@ def recut(batches: Iterable[Array], d: int) -> Iterator[Array]:
 def apply_in_blocks(function: Callable[[Array], Array], X: Array, first_row: int) -> Array:
     """Return `function(X)`, computed in whole blocks so that the bits do not depend on how the rows were cut.
 
-    `function` must work row by row. `first_row` is the number of the first row of X in the input. A product of fewer
-    rows may round differently, so each part is placed in a block of zeros, where it stands in the input.
+    `function` must work row by row. `first_row` is the number, from 0, of the first row of X (n, d) in the input. A
+    product of fewer rows may round differently, so rows of an incomplete block are laid into a block of zeros, at the
+    place that they have in the input.
     """
     d = X.shape[1]
     height = block_rows(d)
@@ -154,7 +155,7 @@ def apply_in_blocks(function: Callable[[Array], Array], X: Array, first_row: int
 
 
 def orthonormality(B: Array) -> float:
-    """Return the largest absolute entry of B^T B - I."""
+    """Return the largest absolute entry of B^T B - I, for B (d, k): 0 if its columns are orthonormal."""
     off = B.T @ B
     off.flat[:: len(off) + 1] -= 1.0
     return float(np.maximum(np.abs(off.max()), np.abs(off.min())))
@@ -162,44 +163,48 @@ def orthonormality(B: Array) -> float:
 
 # --- sums ---
 
-# Rows (h, d) and their weights (h,), None without weights: the item of an accumulator of rows.
+# Rows (h, d) and their weights (h,), or None without weights; most accumulators add up such items.
 Block = tuple[Array, Array | None]
 
-# Most bytes of joined rows and results of all tasks under way, if there is more than one.
+# Most bytes of joined rows and results that all tasks under way take; a single task may take more.
 WAITING_BYTES = 128 << 20
 
 
 class Accumulator(ABC, Generic[Item, Part]):
-    """Sums over items. An accumulator never changes, and can be sent to other processes."""
+    """Recipe for sums over items, such as blocks of rows or splits of the input.
+
+    `of_block` computes the part (partial sums) of one item, `merge` joins two parts, `finish` turns the last part into
+    the result. The recipe holds no sums and never changes; it can be pickled for other processes.
+    """
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of one part, while it is computed and after; they limit how many parts wait to be merged."""
+        """Bytes of memory that one part takes; they limit how many parts wait to be merged."""
         return 1
 
     @property
     def height(self) -> int:
-        """Least number of rows of a block: so many rows outweigh the merge of their part."""
+        """Least number of rows of a block, so that merging costs less than computing parts; 0: blocks as they come."""
         return 0
 
     @abstractmethod
     def of_block(self, block: Item) -> Part:
-        """Return the part of one item."""
+        """Return the partial sums of one item."""
 
     @abstractmethod
     def merge(self, one: Part, other: Part) -> Part:
-        """Return the part of the items of `one` followed by those of `other`.
+        """Return the partial sums of the items of `one` followed by the items of `other`.
 
         `one` may be overwritten, except in an accumulator for clusters, which may run a merge again.
         """
 
     def finish(self, part: Part) -> Part:
-        """Return the result, from the part of all items; called once, where the result is used."""
+        """Return the result, from the part that covers all items; called once, in the process that uses the result."""
         return part
 
 
 class ArraySum(Accumulator[Item, Array]):
-    """Adds up the arrays that a function makes of the items."""
+    """Accumulator whose result is the sum of the arrays `function(item)` over items, each of `nbytes` bytes."""
 
     def __init__(self, function: Callable[[Item], Array], nbytes: int = 1) -> None:
         self.function = function
@@ -207,36 +212,36 @@ class ArraySum(Accumulator[Item, Array]):
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of one array."""
+        """Bytes of one array of the sum."""
         return self.nbytes
 
     def of_block(self, block: Item) -> Array:
-        """Return the array of one item."""
+        """Return `function(block)`."""
         return self.function(block)
 
     def merge(self, one: Array, other: Array) -> Array:
-        """Return the sum of both."""
+        """Return the sum of both arrays."""
         return one + other
 
     def finish(self, part: Array) -> Array:
-        """Return the sum as if it began with zeros, which leaves no -0.0."""
+        """Return the sum with 0.0 in place of -0.0."""
         return part + 0.0
 
 
 class Engine(Protocol):
-    """Runs work on items: in this thread, in threads of this process (`engines.threads`), or on a cluster."""
+    """Runs functions on items: in this thread, in threads of this process (`engines.threads`), or on a cluster."""
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterable[Result]:
         """Return `function(item)` of every item, in the order of the items."""
         ...
 
     def reduce(self, items: Iterable[Item], accumulator: Accumulator[Item, Part]) -> Part:
-        """Return the sums over all items, merged in their order; raise `NoRows` without items."""
+        """Return the result of `accumulator` over all items, merged in their order; raise `NoRows` without items."""
         ...
 
 
 class LocalEngine(Engine, Protocol):
-    """Engine of this process, which takes items as they arrive; its `map` is a `Runner`."""
+    """Engine in this process, which may begin before all items have arrived; its `map` is a `Runner`."""
 
     def map(
         self,
@@ -251,27 +256,30 @@ class LocalEngine(Engine, Protocol):
 
 
 class NoRows(DataError):
-    """Error: the fit got no rows."""
+    """The input of a fit has no rows."""
 
 
 def nothing_to_fit() -> NoRows:
-    """Return the error for an input without rows."""
+    """Return the error for a fit whose input has no rows."""
     return NoRows("no rows to fit", "the input has names but no data")
 
 
 def fold(accumulator: Accumulator[Item, Part], parts: Iterable[Part]) -> Part:
-    """Return the sums of all parts, merged in their order; raise `NoRows` without parts."""
+    """Return the finished result of all parts, merged in their order; raise `NoRows` without parts."""
     total: Part | None = None
     for part in parts:
         total = part if total is None else accumulator.merge(total, part)
-        del part  # else it would be held while the next one is computed
+        del part  # otherwise it would take memory while the next part is computed
     if total is None:
         raise nothing_to_fit()
     return accumulator.finish(total)
 
 
 def most_tasks(size: int, joined: int = 0) -> int:
-    """Return how many tasks may be under way, each with a result of `size` bytes and `joined` bytes of joined rows."""
+    """Return how many tasks may be under way, at least 1, so that they take at most WAITING_BYTES together.
+
+    Each task takes `size` bytes for its result, and `joined` bytes for rows of several blocks that it joins.
+    """
     return max(WAITING_BYTES // max(size + joined, 1), 1)
 
 
@@ -281,7 +289,7 @@ class Serial:
     map = staticmethod(run_serially)
 
     def reduce(self, items: Iterable[Item], accumulator: Accumulator[Item, Part]) -> Part:
-        """Return the sums over all items; raise `NoRows` without items."""
+        """Return the result of `accumulator` over all items; raise `NoRows` without items."""
         return fold(accumulator, map(accumulator.of_block, items))
 
 

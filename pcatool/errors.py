@@ -40,7 +40,7 @@ __all__ = [
     "null_option",
     "percent",
     "printable",
-    "put_for_model",
+    "reword_for_model",
     "show",
 ]
 
@@ -62,16 +62,16 @@ EXIT_CODES = {
     6: ExitCode("refused", "Refused: not enough memory or accuracy."),
 }
 
-# Characters of a value quoted in a message; a longer value would hide the message.
+# Most characters of a value quoted in a message; a longer value would hide the message.
 MAX_SHOWN = 60
 # A typing error changes at most a third of a word, and at most this many letters; more edits make another word.
 MOST_EDITS = 3
-# Characters of a path quoted in a message (PATH_MAX of Linux): a path is not cut, because its end says most.
+# Most characters of a path quoted in a message (PATH_MAX of Linux): a path is not cut, because its end says most.
 MAX_PATH = 4096
 
 
 def show(value: object, max_shown: int = MAX_SHOWN) -> str:
-    """Quote a value from outside for a message: cut after `max_shown` characters, control characters escaped."""
+    """Return a value in quotes for a message, cut to `max_shown` characters, with control characters escaped."""
     text = str(value)
     if len(text) > max_shown:
         text = text[: max_shown - 3] + "..."
@@ -79,14 +79,14 @@ def show(value: object, max_shown: int = MAX_SHOWN) -> str:
 
 
 def printable(text: str) -> str:
-    """Escape the control characters in text from outside, so that a name cannot control the terminal."""
+    """Return text from outside with control characters escaped, so that a name cannot control the terminal."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def counted(count: int, noun: str, ending: str = "s") -> str:
-    """Return the count with its noun, in the plural unless the count is 1: `1 row`, `2,000 rows`."""
+    """Return the count with its noun: `1 row`, `2,000 rows`; `ending` makes the plural."""
     return f"{count} {noun}" if count == 1 else f"{grouped(count)} {noun}{ending}"
 
 
@@ -98,7 +98,7 @@ def grouped(count: int) -> str:
 def percent(share: float) -> str:
     """Return a share in per cent with two decimals: `55.69%`.
 
-    A share is shown as 0 or 100 only if it is exactly that; others are shown as `<0.01%` and `>99.99%`.
+    `0.00%` and `100.00%` are exact; shares that would only round to them are `<0.01%` and `>99.99%`.
     """
     text = f"{share:.2%}"
     if share > 0 and text == "0.00%":
@@ -110,7 +110,7 @@ MOST_LISTED = 5  # names that a message lists
 
 
 def listed(names: Iterable[str], max_shown: int = MOST_LISTED) -> str:
-    """Join quoted names for a sentence; of names beyond the first `max_shown`, only the count is given."""
+    """Return quoted names joined by commas; after the first `max_shown` names only `and 7 more`."""
     names = list(names)
     text = ", ".join(show(name) for name in names[:max_shown])
     return text if len(names) <= max_shown else f"{text} and {grouped(len(names) - max_shown)} more"
@@ -128,7 +128,7 @@ OUT_OF_MEMORY = re.compile(
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Whether an error, or an earlier error that led to it, came from a lack of memory."""
+    """Whether an error, or one of the errors that caused it, came from a lack of memory; False for None."""
     while error is not None:
         number = getattr(error, "errno", None)
         if isinstance(error, MemoryError) or number == errno.ENOMEM:
@@ -143,7 +143,7 @@ def is_out_of_memory(error: BaseException | None) -> bool:
 def check_memory(error: BaseException) -> None:
     """Raise `MemoryError` if a library's error came from a lack of memory; otherwise do nothing.
 
-    An error from a lack of memory says nothing about the data that were read.
+    Call this before an error of a library is reported as bad data.
     """
     if isinstance(error, MemoryError):
         raise error
@@ -155,8 +155,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that `name` most probably means; None if none is near.
 
     Tried in this order: the only known name that begins with `name`; the name with the fewest edits, if so few may be a
-    typing error; the only known name whose words begin or end `name`. Letter case and the marks between words are
-    ignored.
+    typing error; the only known name that is at the beginning or end of `name`, as whole words. Letter case and the
+    marks between words are ignored.
     """
     stems = {one: _stem(one) for one in known}
     stem = _stem(name)
@@ -180,7 +180,8 @@ def _stem(name: str) -> str:
 def _most_edits(a: str, b: str) -> int:
     """Return how many edits between two words may be a typing error.
 
-    A third of the longer word; for words of one or two letters one edit, if they begin alike.
+    A third of the letters of the longer word, at most MOST_EDITS. For words of one or two letters 1 if they begin with
+    the same letter, else 0.
     """
     return min(MOST_EDITS, max(len(a), len(b)) // 3 or int(a[:1] == b[:1]))
 
@@ -210,12 +211,12 @@ MOST_TYPED = 60
 
 
 def leave_out(name: str, column: int | None = None) -> str:
-    """Return the words that advise to leave a column out of a fit."""
+    """Return the advice `leave the column out with -x NAME`; for `column` see `exclusion`."""
     return f"leave the column out with {exclusion(name, column)}"
 
 
 def leave_out_all(names: Sequence[str]) -> str:
-    """Like `leave_out`, for several columns; without their names if they are many or cannot be typed in one word."""
+    """Return the advice to leave several columns out with -x; without names if these are long or cannot be typed."""
     if len(names) == 1:
         return leave_out(names[0])
     typed = ",".join(names)
@@ -224,9 +225,9 @@ def leave_out_all(names: Sequence[str]) -> str:
 
 
 def exclusion(name: str, column: int | None = None) -> str:
-    """Return the option that leaves a column out: `-x` and the name, or the number where the name cannot be typed.
+    """Return the option that leaves a column out: `-x NAME`, or `-x NUMBER` if the name cannot be typed.
 
-    `column` is counted from 0; None where the number is unknown.
+    `column` is the index of the column, from 0 (NUMBER counts from 1). If it is None, `-x` alone replaces `-x NUMBER`.
     """
     if name.strip() and name.isprintable() and not name.startswith("-"):
         return f"-x {quote(name)}"
@@ -234,30 +235,34 @@ def exclusion(name: str, column: int | None = None) -> str:
 
 
 def null_option(value: str) -> str:
-    """Return the option that reads a value as missing; "" if the value cannot be typed."""
+    """Return the option that makes readers take a value as missing, `--null-value VALUE`; "" if it cannot be typed."""
     value = value.strip()
     if not value or not value.isprintable() or len(value) > MOST_TYPED:
         return ""
     return f"--null-value{'=' if value.startswith('-') else ' '}{quote(value)}"
 
 
-# The advice to leave columns out of a fit, with the argument of -x as a shell reads it; and the same among options.
+# Advice to leave columns out of a fit, with the argument of -x as a shell reads it; -x among other options.
 QUOTED = r"(?:'[^']*'|\"'\"|[^\s;,()'\"]|,(?=\S))+"
 LEAVE_OUT = re.compile(rf"(leave (?:it|them|the columns?)) out with -x(?: ({QUOTED}))?")
 EXCLUDING = re.compile(rf"(?: -x {QUOTED})+(?= \(column )")
 
 
-def put_for_model(text: str, without: Callable[[str], str]) -> str:
-    """Return a message of a reader as a run says it that applies a model, and has no -x to leave columns out.
+def reword_for_model(text: str, without: Callable[[str], str]) -> str:
+    """Return a message of a reader, reworded for a command that applies a model and has no -x to leave columns out.
 
-    `without` gets the argument of -x, "" if there is none, and returns the call that makes a model without the columns.
+    `leave the column out with -x NAME` becomes `leave the column out of the model with CALL`. `without` returns CALL, a
+    call that makes a model without the column, for the argument of -x; "" if -x has no argument in the message.
     """
     text = EXCLUDING.sub("", text)
     return LEAVE_OUT.sub(lambda found: f"{found[1]} out of the model with {without(found[2] or '')}", text)
 
 
 def nearest_file_hint(path: str) -> str:
-    """Return a hint naming the file nearest to a missing `path`: same folder, same suffix or stem; else empty."""
+    """Return `did you mean 'FILE'?` for a missing `path`; "" if no name in its folder is near.
+
+    FILE has the same suffix and a near stem, or the same stem and a near suffix.
+    """
     folder, name = os.path.split(path)
     with suppress(OSError, ValueError):
         stem, ending = os.path.splitext(name)  # noqa: PTH122
@@ -271,7 +276,7 @@ def nearest_file_hint(path: str) -> str:
 
 
 def _link_target(path: str) -> str:
-    """Return the target of a symbolic link; empty if `path` is no link."""
+    """Return the target of a symbolic link; "" if `path` is no link or cannot be read."""
     with suppress(OSError, ValueError):
         return os.readlink(path)  # noqa: PTH115
     return ""
@@ -318,7 +323,7 @@ class PcatoolError(Exception):
     """
 
     exit_code = 3
-    of_input = False  # raised while an input was read; another input may be readable
+    of_input = False  # True: raised while one of the inputs was read, so --skip-bad may leave that input out
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(f"{message}; {remedy}" if remedy else message)
@@ -330,7 +335,7 @@ class PcatoolError(Exception):
         return _unpickle, (type(self), self.message, self.remedy, self.of_input)
 
     def add_remedy(self, another: str) -> None:
-        """Append another remedy."""
+        """Append another remedy after a semicolon."""
         self.remedy = f"{self.remedy}; {another}" if self.remedy else another
         self.args = (f"{self.message}; {self.remedy}",)
 
@@ -341,7 +346,7 @@ class PcatoolError(Exception):
 
 
 def _unpickle(kind: type[PcatoolError], message: str, remedy: str, of_input: bool) -> PcatoolError:
-    """Unpickle an error without the constructor of its class, which may take other arguments."""
+    """Return an error of class `kind`, made without its own constructor, which may take other arguments."""
     error = kind.__new__(kind)
     PcatoolError.__init__(error, message, remedy)
     error.of_input = of_input
@@ -412,9 +417,9 @@ class FileError(PcatoolError):
 
 
 class BlamelessError(FileError):
-    """The file is not at fault: its store or server refuses or fails, or the file was replaced while it was read.
+    """A file could not be read, but is not bad: its store or server failed, or the file was replaced meanwhile.
 
-    `--skip-bad` does not leave out such a file.
+    `--skip-bad` does not leave such a file out.
     """
 
 
@@ -453,19 +458,22 @@ class BadCell(DataError):
 
 
 def near_columns(names: Sequence[str], present: Sequence[str], used: Collection[str] = ()) -> list[str]:
-    """Return the columns that the first few missing `names` probably mean; see `MissingColumns`."""
+    """Return the columns of `present`, except `used`, that the first MOST_LISTED missing `names` probably mean."""
     free = [name for name in present if name not in used]
     found = [nearest(name, free) for name in names[:MOST_LISTED]]
     return list(dict.fromkeys(name for name in found if name is not None))
 
 
 class MissingColumns(DataError):
-    """Columns that are needed but not there; the message gives the nearest columns, or the columns there are."""
+    """Columns that are needed but missing; the message lists the nearest columns, or else the present columns."""
 
     def __init__(
         self, names: Sequence[str], present: Sequence[str], where: str, remedy: str = "", used: Collection[str] = ()
     ) -> None:
-        """`used` are columns that are there and needed themselves, so that none of them can be meant."""
+        """Make the error for missing columns `names` of `where`, an input whose columns are `present`.
+
+        `used` are present columns that are needed themselves, so that `names` cannot mean one of these.
+        """
         noun = "column" if len(names) == 1 else "columns"
         message = f"{where}: no {noun} {listed(names)}"
         near = near_columns(names, present, used)

@@ -1,8 +1,8 @@
 """Reporters: notes, warnings, row counts and the current stage of a run.
 
-Library code calls a `Reporter`; whoever started the run decides what is shown. Most code is given its reporter.
-Computations far below have none in hand: their stages go by `doing` to the reporter that `report_to` made the current
-one. Most often there is none, and no computation depends on it.
+Library code calls a `Reporter`; the caller that started the run decides what is shown. Most code takes its reporter as
+an argument. Computations that take none announce their stages by `doing`, which calls the reporter that `report_to`
+made current, if there is one. No result depends on a reporter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["FitCounts", "Gauge", "NestedReporter", "Reporter", "doing", "report_
 
 
 class FitCounts(NamedTuple):
-    """Row counts of a fit, and the columns that it left out."""
+    """Row counts of a fit, and names of the columns that the fit left out."""
 
     rows_read: int
     rows_dropped: int
@@ -23,11 +23,11 @@ class FitCounts(NamedTuple):
 
 
 class Gauge(Protocol):
-    """Tells how far reading has come, at any moment and to any thread; `readers.inputs.RowStream` is one."""
+    """Progress of a pass over inputs, which any thread may ask at any moment; `readers.inputs.RowStream` is a gauge."""
 
     @property
     def several(self) -> bool:
-        """Whether there are several inputs."""
+        """Whether this pass reads several inputs, all of which `share` covers."""
         ...
 
     @property
@@ -36,19 +36,19 @@ class Gauge(Protocol):
         ...
 
     def share(self) -> float | None:
-        """Return the share of all inputs that was read, from 0 to 1; None where it is unknown, as for a pipe."""
+        """Return the share that was read of all inputs of this pass, from 0 to 1; None if unknown, as for a pipe."""
         ...
 
     def bytes_read(self) -> int:
-        """Return the bytes that were read of the current input."""
+        """Return the number of bytes that were read of the current input."""
         ...
 
 
 class Reporter:
-    """Reporter that collects notes (for information) and warnings (look at this); a repeated text is dropped.
+    """Receiver of the notes, warnings, counts and progress of a run; it collects notes and warnings, each text once.
 
-    The methods `at_...` and `show` do nothing here; the reporters of the command line and of the Python API override
-    them.
+    A note is for information, a warning asks to check something. The methods `at_...` and `show` do nothing here; the
+    reporters of the command line and of the Python API override them.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Reporter:
             self.show("note", text)
 
     def warn(self, text: str, items: Sequence[str] = ()) -> None:
-        """Record and show a warning, unless it was recorded before; `items` are listed below the text."""
+        """Record and show a warning, unless it was recorded before; each of `items` is a line below the text."""
         whole = "\n  ".join([text, *items])
         if whole not in self.warnings:
             self.warnings.append(whole)
@@ -76,26 +76,26 @@ class Reporter:
         """Called when the run enters a stage, such as `solving`, `pass 2` or `EM step 12`."""
 
     def at_file(self, number: int, of: int) -> None:
-        """Called when input `number` of `of`, counted from 1, is opened."""
+        """Called when input `number`, counted from 1, of `of` inputs is opened."""
 
     def at_part(self, done: int, of: int) -> None:
-        """Called when a cluster has processed `done` of `of` parts."""
+        """Called when a cluster has processed `done` of `of` parts of the input."""
 
     def all_parts(self, engine: str, parts: int) -> None:
-        """Record that the cluster `engine` has processed all `parts`."""
+        """Record that the cluster `engine` has processed all parts of the input; `parts` is their number."""
         self.cluster_parts = engine, parts
 
     def at_reading(self, gauge: Gauge, *, further: bool = False) -> None:
-        """Called when a pass over the inputs begins.
+        """Called when a pass over the inputs begins, whose progress `gauge` gives.
 
-        `further`: this continues the pass before with another input, so row counts go on.
+        `further`: the pass before continues with another input, so row counts go on.
         """
 
     def at_rows(self, count: int) -> None:
         """Called when `count` more rows were read."""
 
     def all_read(self, files: int, skipped: Sequence[tuple[str, str]]) -> None:
-        """Record the number of files read and the files left out, then call `at_end`."""
+        """Record the number of files read and (file, reason) of each file left out, then call `at_end`."""
         self.files_read, self.skipped = files, list(skipped)
         self.at_end()
 
@@ -103,11 +103,11 @@ class Reporter:
         """Called when reading has ended."""
 
     def silent(self) -> Reporter:
-        """Return a reporter for reading the same inputs again: it shows progress, and drops notes and warnings."""
+        """Return a reporter for reading the same inputs again, which shows progress here but no notes and warnings."""
         return ProgressOnly(self)
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
-        """Called for each new notice: the command line prints it, the Python API issues a warning."""
+        """Called for each new notice of `kind` note or warning: the command line prints it, Python issues a warning."""
 
 
 class ProgressOnly(Reporter):
@@ -137,7 +137,7 @@ class ProgressOnly(Reporter):
 
 
 class NestedReporter(ProgressOnly):
-    """Reporter for one of several runs within a run: passes on notes, warnings and row counts."""
+    """Reporter of a run that is part of an outer run: passes notes, warnings and progress on to the outer reporter."""
 
     def note(self, text: str) -> None:
         self._outer.note(text)
@@ -149,7 +149,7 @@ class NestedReporter(ProgressOnly):
         """Do nothing: the outer run counts its files."""
 
     def at_reading(self, gauge: Gauge, *, further: bool = False) -> None:
-        """Pass the gauge on as part of the pass of the outer run, so that its row count goes on."""
+        """Pass the gauge on with `further`, so that the row count of the outer run goes on."""
         self._outer.at_reading(gauge, further=True)
 
     def at_end(self) -> None:
@@ -160,12 +160,12 @@ _current: ContextVar[Reporter | None] = ContextVar("current reporter", default=N
 
 
 def report_to(reporter: Reporter | None) -> None:
-    """Make `reporter` the current one, to which `doing` announces stages in this context; None: nobody listens."""
+    """Make `reporter`, or no reporter, the current one of this context (contextvars), to which `doing` sends stages."""
     _current.set(reporter)
 
 
 def doing(what: str) -> None:
-    """Announce to the current reporter that the run enters a stage."""
+    """Announce to the current reporter, if there is one, that the run enters stage `what`."""
     reporter = _current.get()
     if reporter is not None:
         reporter.at_stage(what)

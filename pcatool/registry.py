@@ -33,12 +33,12 @@ class Entry(NamedTuple):
     summary: str
     suffixes: tuple[str, ...] = ()
     magic: bytes = b""
-    default: float | None = None  # of a rule: its number, unless one is given as in ratio:0.05
-    needs_spectrum_only: bool = True  # of a rule: eigenvalues, n and d are enough; otherwise it needs the rows
-    seeded: bool = False  # draws random numbers
+    default: float | None = None  # of a rule: threshold, unless the user gives another, as in ratio:0.05
+    needs_spectrum_only: bool = True  # of a rule: eigenvalues, n and d are enough; False: the rule needs the rows
+    seeded: bool = False  # the implementation draws random numbers, from --seed
     memory: str = ""  # of a rule that needs the rows: "module:function", which maps (n, d) to bytes, rows included
-    in_other_processes: bool = False  # of an engine: works in other processes, perhaps on other machines
-    unsuited: tuple[str, ...] = ()  # of a plot: options, and groups of options, that do not go with it
+    in_other_processes: bool = False  # of an engine: it works in other processes, perhaps on other machines
+    unsuited: tuple[str, ...] = ()  # of a plot: options, and groups of options, that the plot does not use
 
     def load(self) -> Any:
         """Import and return the implementation."""
@@ -82,7 +82,7 @@ class Registry:
         return self[name].load()
 
     def by_suffix(self, name: str) -> str | None:
-        """Return the name of the entry to which the suffix of a file name belongs; None if there is none."""
+        """Return the name of the entry that has the suffix of file `name`, in any letter case; None if none has."""
         lowered = name.lower()
         for key, entry in self.entries.items():
             if lowered.endswith(entry.suffixes) and entry.suffixes:

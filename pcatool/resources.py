@@ -33,7 +33,7 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # parameters of ma
 # Unit of a size -> exponent of 1000 or 1024.
 UNIT_EXPONENTS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
-# The program alone takes more: a smaller number without a unit is a forgotten unit.
+# Least number of bytes that --memory accepts without a unit: the program alone takes more bytes.
 LEAST_PLAIN_NUMBER = 1_000_000
 
 # Files with a container's memory limit and its use: control groups of version 2, then of version 1.
@@ -62,7 +62,7 @@ def parse_size(text: str) -> int:
 
 
 def size_text(count: float) -> str:
-    """Format a number of bytes for a message, with three digits and a unit that `parse_size` knows."""
+    """Return a number of bytes as text such as `1.5 GB`: three digits, and a unit that `parse_size` reads."""
     for unit, factor in (("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)):
         digits = f"{count / factor:.3g}"
         if float(digits) < 1000:  # 999.7 MB are 1 GB
@@ -71,28 +71,28 @@ def size_text(count: float) -> str:
 
 
 def need_text(count: float) -> str:
-    """Like `size_text`, rounded up, so that it never reads like a limit that is smaller."""
+    """Return a number of bytes as text, rounded up, so that a need over a limit never looks equal to the limit."""
     return size_text(_rounded(count, math.ceil))
 
 
 def limit_text(limit: float) -> str:
-    """Return the words for a memory limit, rounded down, and where it comes from."""
+    """Return a clause such as `the limit is 2 GB (--memory; ...)`, with the limit in bytes rounded down."""
     return f"the limit is {size_text(_rounded(limit, math.floor))} (--memory; by default half of the free memory)"
 
 
 def _rounded(count: float, towards: Callable[[float], int]) -> float:
-    """Round a number of bytes to three digits."""
+    """Round a number of bytes to three digits by `towards`: math.ceil or math.floor."""
     step: int = 10 ** max(len(str(int(count))) - 3, 0)
     return towards(count / step) * step
 
 
 def admitting(need: int) -> str | None:
-    """Return the option that admits a fit of `need` bytes, such as `--memory 108MB`; None if less memory is free."""
+    """Return the option that admits a fit that needs `need` bytes, such as `--memory 108MB`; None if less is free."""
     return f"--memory {need_text(need).replace(' ', '')}" if need <= free_bytes() else None
 
 
 def or_admitting(remedy: str, need: int) -> str:
-    """Return the remedy, and the option that admits a fit of `need` bytes if so much memory is free."""
+    """Return the remedy; if `need` bytes are free, followed by `, or give --memory SIZE`, which admits the fit."""
     admits = admitting(need)
     return f"{remedy}, or give {admits}" if admits else remedy
 
@@ -101,7 +101,7 @@ def tune_allocator() -> None:
     """Make the GNU C library keep freed memory and use one heap; do nothing with another C library.
 
     Blocks of a few MB are allocated and freed all the time; returning each to the system and fetching it again is slow.
-    All threads share one heap: a heap per thread would keep what that thread has freed, and nothing would return it.
+    All threads share one heap: a heap per thread would never return to the system what its thread has freed.
     """
     try:
         mallopt = _c_library().mallopt
@@ -115,7 +115,7 @@ def tune_allocator() -> None:
 def release_free_memory() -> None:
     """Return freed memory to the system; do nothing with another C library than the GNU one.
 
-    The next stage allocates pieces of other sizes, which would come on top of the memory that is kept free.
+    The C library keeps freed memory. The next stage allocates blocks of other sizes, which may not fit into it.
     """
     with suppress(AttributeError):  # not the GNU C library
         _c_library().malloc_trim(0)
@@ -149,7 +149,7 @@ def _free_on_machine() -> int | None:
 
 
 def _free_in_container(limit_file: str, used_file: str) -> int | None:
-    """Return the bytes that a container's limit leaves, from its two files; None if there is no limit."""
+    """Return the bytes that a container's memory limit leaves, from its files of limit and use; None without limit."""
     limit, used = _read_system_file(limit_file).strip(), _read_system_file(used_file).strip()
     return max(int(limit) - int(used), 0) if limit.isdigit() and used.isdigit() else None
 
@@ -164,7 +164,7 @@ def _free_address_space() -> int | None:
 
 
 def _read_system_file(path: str) -> str:
-    """Return the text of a system file; empty if it cannot be read."""
+    """Return the text of a system file; "" if the file cannot be read."""
     try:
         return Path(path).read_text(encoding="ascii")
     except OSError:
@@ -172,7 +172,7 @@ def _read_system_file(path: str) -> str:
 
 
 class Spool:
-    """Temporary file addressed by byte offset. Threads may use different ranges at the same time."""
+    """Temporary file, written and read at byte offsets, perhaps by several threads at once; deleted with the object."""
 
     def __init__(self) -> None:
         from tempfile import TemporaryFile
@@ -183,7 +183,7 @@ class Spool:
             raise cannot_spool(error) from None
 
     def put(self, pieces: Sequence[memoryview], offset: int) -> None:
-        """Write pieces one after the other from byte `offset`; at most 1024 pieces (IOV_MAX)."""
+        """Write at most 1024 pieces (IOV_MAX) in order from byte `offset`; raise `FileError` if the disk is full."""
         try:
             done = os.pwritev(self._file.fileno(), pieces, offset)
             # A full disk writes a part without an error, and fails on the next write.
@@ -196,7 +196,7 @@ class Spool:
             raise cannot_spool(error) from None
 
     def get(self, into: memoryview, offset: int) -> None:
-        """Fill `into` with the bytes from byte `offset`, which must have been written."""
+        """Fill `into` with the bytes of the file from byte `offset` on; all of these must have been written."""
         while into:
             count = os.preadv(self._file.fileno(), [into], offset)
             assert count > 0, "bytes are read before they were written"
@@ -208,7 +208,7 @@ class Spool:
 
 
 def cannot_spool(error: OSError, content: str = "rows") -> FileError:
-    """Return the error for a temporary file that could not be written; `content` names what it was to hold."""
+    """Return the error for a temporary file that could not be written; `content` is what was to be written."""
     from tempfile import gettempdir
 
     try:

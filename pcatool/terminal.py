@@ -1,8 +1,8 @@
 """Terminals: what standard output can show, how wide a text is, and the ANSI codes for styles and erasing.
 
-All ANSI codes that pcatool writes stand here, for help and reports; the bar of the status line is drawn by rich. rich
-knows terminals and styles too, but its Console takes 22 ms to import and its Style 7 ms, of a `--help` of 90 ms and
-reports of 120 ms; and the styles of Typer can be used in `cli` alone. Erasing to the end of the screen is in neither.
+All ANSI codes that pcatool writes are defined here, for help and reports; rich draws the bar of the status line. rich
+knows terminals and styles too, but importing its Console takes 22 ms and its Style 7 ms, while `--help` takes 90 ms and
+a report 120 ms. Only `cli` may import the styles of Typer. Neither library can erase to the end of the screen.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ ERASE = "\x1b[J"
 class Screen(NamedTuple):
     """Capabilities of standard output."""
 
-    terminal: bool
-    width: int  # columns
-    color: bool
-    unicode: bool
+    terminal: bool  # whether standard output is a terminal
+    width: int  # columns; 80 if unknown
+    color: bool  # whether styles may be used
+    unicode: bool  # whether the encoding has all characters
 
     @classmethod
     def now(cls) -> Screen:
-        """Return the capabilities at this moment; colour only on a terminal, without NO_COLOR or TERM=dumb."""
+        """Return the capabilities at this moment; `color` only on a terminal, and not with NO_COLOR or TERM=dumb."""
         from shutil import get_terminal_size
 
         encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
@@ -44,12 +44,12 @@ class Screen(NamedTuple):
 
 
 def styled(text: str, code: str, color: bool) -> str:
-    """Wrap the text in an ANSI style, if `color`."""
+    """Return the text in the ANSI style `code`, such as BOLD; unchanged without `color`."""
     return f"{code}{text}{PLAIN}" if color and text else text
 
 
 def display_width(text: str) -> int:
-    """Return the number of terminal columns of a text; rich is imported only if the text is not ASCII."""
+    """Return the number of columns that a text takes on a terminal; rich is imported only if the text is not ASCII."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

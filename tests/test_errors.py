@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from pcatool.errors import counted, grouped, percent, put_for_model
+from pcatool.errors import counted, grouped, percent, reword_for_model
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ MENDED = {
 
 @pytest.mark.parametrize("text", MENDED)
 def test_columns_are_left_out_of_a_model_by_a_call_of_its_own(text: str) -> None:
-    assert put_for_model(text, lambda columns: f"DO {columns}") == MENDED[text]
+    assert reword_for_model(text, lambda columns: f"DO {columns}") == MENDED[text]

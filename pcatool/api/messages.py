@@ -15,7 +15,7 @@ from functools import cache, partial, wraps
 from inspect import signature
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from pcatool.errors import PcatoolError, put_for_model
+from pcatool.errors import PcatoolError, reword_for_model
 from pcatool.options import (
     ApplyOptions,
     ComponentsOptions,
@@ -99,7 +99,7 @@ def errors_name_settings(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         except PcatoolError as error:
             if applies_model:
-                error.reword(partial(put_for_model, without=_refit))
+                error.reword(partial(reword_for_model, without=_refit))
             error.reword(with_settings)
             raise
 

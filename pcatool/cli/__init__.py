@@ -10,7 +10,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Entry point of the `pcatool` program."""
+    """Run the `pcatool` program: set up signals and streams, run the command, end the process with its exit code."""
     import _signal as signals  # type: ignore[import-not-found]
 
     if signals.getsignal(signals.SIGINT) is signals.default_int_handler:

@@ -53,26 +53,26 @@ from pcatool.terminal import Screen
 
 __all__ = ["command", "program", "run"]
 
-# Widest option, in columns, whose choices are its metavar; the help of a wider one lists the choices.
+# Most columns of an option with its choices as metavar; if there are more, the help lists the choices.
 MAX_CHOICES_WIDTH = 23
 
 HELP_OF_HELP = "Show the usual options (-h) or all options (--help)."
 
 
 class TextParameter:
-    """Replacement for Typer's conversion of values, which leaves text unchanged.
+    """Conversion of parameter values that leaves text unchanged, in place of Typer's own conversion.
 
     Typer converts with pydantic, whose import takes a fifth of a small run; all our values are text. Typer has no
-    public way around it, so pyproject.toml allows only the lines of Typer that this was tested with.
+    public setting to avoid pydantic, so pyproject.toml allows only the versions of Typer that this was tested with.
     """
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the value unchanged; a repeatable parameter that was not given is an empty tuple."""
+        """Return the value unchanged, or an empty tuple for a repeatable parameter that is absent from the call."""
         return () if value is None and (param.multiple or param.nargs == -1) else value
 
 
 def adapted(params: list[Any]) -> list[Any]:
-    """Change Typer parameters, in place, to keep values as text and to print our page for `--help`."""
+    """Return the Typer parameters, changed in place: values stay text, and `--help` calls `print_help`."""
     for param in params:
         vars(param)["get_runtime_param"] = TextParameter
         if "--help" in param.opts:
@@ -81,7 +81,7 @@ def adapted(params: list[Any]) -> list[Any]:
 
 
 def print_help(ctx: Any, param: Any, given: bool) -> None:
-    """Print the help page and exit if `--help` was given; the callback of that option."""
+    """Callback of `--help`: if `given`, print the help page and exit with code 0."""
     if given:
         from pcatool.cli.help_page import with_headings
 
@@ -91,22 +91,22 @@ def print_help(ctx: Any, param: Any, given: bool) -> None:
 
 
 def option_names(params: list[Any]) -> list[str]:
-    """Return all spellings of the options among Typer parameters."""
+    """Return the names of all options among Typer parameters: short, long and negated, such as -o and --no-header."""
     names = [name for param in params for name in (*param.opts, *param.secondary_opts)]
     return [name for name in names if name.startswith("-")]
 
 
 class Command(TyperCommand):
-    """One subcommand. Its help text is the docstring of its function, line by line."""
+    """Typer class of a subcommand: values stay text, words that would be misread are refused, help is our page."""
 
-    words: Sequence[str] = ()  # arguments of the present call
+    words: Sequence[str] = ()  # words of the call after the name of the command
 
     def get_params(self, ctx: Any) -> list[Any]:
         return adapted(super().get_params(ctx))
 
     @property
     def option_names(self) -> list[str]:
-        """All spellings of the options."""
+        """Names of all options: short, long and negated, such as -o and --no-header."""
         return option_names(self.params)
 
     @property
@@ -116,7 +116,10 @@ class Command(TyperCommand):
         return [word.rstrip(".").lower() for metavar in metavars for word in metavar.split("|")]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the words of a call; refuse words that the parser would misread."""
+        """Parse the words of a call into `ctx.params`, and return the words left over.
+
+        Raises `UsageError` for words that the parser would misread.
+        """
         self.words = tuple(args)
         check_words(self, args)
         rest = super().parse_args(ctx, args)
@@ -133,14 +136,14 @@ class Command(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """The program itself, whose subcommands are `Command`s."""
+    """Typer class of the program, whose subcommands are `Command`s."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return adapted(super().get_params(ctx))
 
     @property
     def option_names(self) -> list[str]:
-        """All spellings of the options."""
+        """Names of all options: short, long and negated, such as -o and --no-header."""
         return option_names(self.params)
 
     def get_usage(self, ctx: Any) -> str:
@@ -163,7 +166,7 @@ class CommandGroup(TyperGroup):
 DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
 
-# Values that options of other tools take, where the option here takes none.
+# Values that other tools take after an option, but that no flag takes here.
 TRUTH_VALUES = ("true", "false", "yes", "no", "on", "off", "0", "1", "2")
 
 # A word with one of these suffixes is taken for a file, whether the file exists or not.
@@ -183,9 +186,9 @@ SEPARATORS = {
 
 
 def check_words(command: Any, words: Sequence[str]) -> None:
-    """Raise `UsageError` for words that the parser would misread."""
+    """Raise `UsageError` if the parser would misread some of the words of a call, as in `-k=3` or `-c a b`."""
     with_value = {name for param in command.params if not getattr(param, "is_flag", False) for name in param.opts}
-    others = [word for before, word in pairwise(["", *words]) if before not in with_value]  # a value may be any text
+    others = [word for before, word in pairwise(["", *words]) if before not in with_value]  # values may be any text
     refuse_typographic_marks(others)
     refuse_short_equals(others, {name for name in with_value if len(name) == 2})
     refuse_single_dash(command, words)
@@ -221,7 +224,7 @@ def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
 def refuse_value_of_flag(words: Sequence[str], flags: Collection[str], with_value: Collection[str]) -> None:
     """Refuse `--standardize true`, which would be read as a file called true.
 
-    `flags` are the options without a value, `with_value` those with one.
+    `flags` are the names of options without a value, `with_value` the names of options with a value.
     """
     at, before = 0, ""
     while at < len(words) and words[at] != "--":
@@ -243,8 +246,9 @@ def refuse_split_values(
 ) -> None:
     """Refuse `-c a b`, which would be read as column a of a file called b.
 
-    `separators` maps an option with several values to the mark between them and the noun for one. `with_value` are all
-    options with a value. `arguments` are words that are valid as positional arguments.
+    `separators` maps the name of each option with several values to (mark between values, noun for one value).
+    `with_value` are the names of all options with a value. `arguments` are words that are valid as arguments,
+    such as kinds of plots.
     """
     at = 0
     while at < len(words) and words[at] != "--":
@@ -260,7 +264,7 @@ def refuse_split_values(
 
 
 def _option_at(words: Sequence[str], at: int, with_value: Collection[str]) -> tuple[str, str, int]:
-    """Return the option at a word, its value, and how many words both take; an empty option at other words."""
+    """Return (option in word `at`, its value, number of words of both); ("", "", 1) without an option with a value."""
     word = words[at]
     if word in with_value:
         return word, words[at + 1] if at + 1 < len(words) else "", 2
@@ -273,7 +277,7 @@ def _option_at(words: Sequence[str], at: int, with_value: Collection[str]) -> tu
 
 
 def _is_input(word: str) -> bool:
-    """Whether a word may be the name of a file, or an option."""
+    """Whether a word may be an option or an input: an existing or misspelt path, a glob, a URL, a known suffix."""
     folder = os.path.dirname(word)  # noqa: PTH120
     in_folder = bool(folder) and os.path.isdir(folder)  # noqa: PTH112
     if word[:1] == "-" or word.lower().endswith(FILE_SUFFIXES) or in_folder or ("://" in word and is_remote(word)):
@@ -289,7 +293,10 @@ def refuse_single_dash(command: Any, words: Sequence[str]) -> None:
 
 
 def refuse_option_as_value(command: Any, given: dict[str, Any]) -> None:
-    """Refuse an option as the value of another: `-o -v` would write a file called -v."""
+    """Refuse an option as the value of another: `-o -v` would write a file called -v.
+
+    `given` maps names of parameters to parsed values.
+    """
     options = command.option_names
     for param in command.params:
         values = given.get(param.name)
@@ -306,7 +313,8 @@ def command(app: typer.Typer, function: Callable[..., int], name: str, usage: st
     """Register `function` as the subcommand `name`.
 
     A parameter annotated with an option record becomes one flag for each field of the record; a call builds the records
-    from the flags.
+    from the flags. `usage` is the usage line after the name. If the command has no -x, errors that advise -x advise to
+    make another model instead.
     """
     hints = get_type_hints(function, include_extras=True)
     parameters: list[inspect.Parameter] = []
@@ -337,7 +345,7 @@ def command(app: typer.Typer, function: Callable[..., int], name: str, usage: st
 
 
 def _typer_parameter(owner: str, field: Field[Any]) -> inspect.Parameter:
-    """Return the Typer parameter for one field of the option record that parameter `owner` takes."""
+    """Return the Typer parameter `owner__field` for one field of the option record that parameter `owner` takes."""
     flag: Flag = field.metadata["flag"]
     kind, default = _parser_type(field)
     shown = flag.shown_default or (kind is str and field.default not in (None, ""))
@@ -355,7 +363,7 @@ def _typer_parameter(owner: str, field: Field[Any]) -> inspect.Parameter:
 
 
 def _metavar_and_help(flag: Flag) -> tuple[str | None, str]:
-    """Return metavar and help of a flag: a few choices become the metavar, many are added to the help."""
+    """Return (metavar, help) of a flag: a few choices become the metavar, many choices are listed in the help."""
     if flag.choices is None:
         return flag.metavar, flag.help
     listed = "|".join(flag.choices())
@@ -365,9 +373,10 @@ def _metavar_and_help(flag: Flag) -> tuple[str | None, str]:
 
 
 def _parser_type(field: Field[Any]) -> tuple[Any, Any]:
-    """Return the type and default that the parser uses for a field.
+    """Return (type, default) that the parser uses for a field.
 
-    Flags without a value are bools, everything else is text; the option record checks and converts further.
+    A flag without a value is bool, a tuple is a list of text, any other field is text; `_convert` and the option record
+    convert and check the text.
     """
     if isinstance(field.default, bool):
         return bool, field.default
@@ -448,7 +457,7 @@ def _main(
 
 
 def program(commands: Sequence[ModuleType] = COMMANDS) -> Any:
-    """Return the command tree with all commands, or with some of them."""
+    """Return the Typer command tree of `commands`, modules that define `NAME`, `USAGE` and `run`."""
     app = typer.Typer(
         name="pcatool",
         cls=CommandGroup,
@@ -465,7 +474,7 @@ def program(commands: Sequence[ModuleType] = COMMANDS) -> Any:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code.
+    """Run one command and return its exit code; `arguments` are the words after `pcatool`.
 
     An error of the parser is printed here, and gives exit code 2; any other error is raised.
     """

@@ -30,11 +30,11 @@ __all__ = [
     "with_headings",
 ]
 
-INDENT = 2  # columns before a word of the command line
+INDENT = 2  # columns before an option or argument
 EXPLANATION_COLUMN = 28  # column where explanations begin
 MAX_WIDTH = 100  # columns of the widest page: longer lines are hard to read
 
-HelpEntry = tuple[str, str]  # a word of the command line, and what it means
+HelpEntry = tuple[str, str]  # an option or argument as it is typed, and its explanation
 
 # Groups of options in the order of the page: from input to output.
 GROUPS = ("Input", "Model", "Kernel", "Supervised", "Output", "General")
@@ -50,10 +50,10 @@ USUAL_OPTIONS = frozenset({
 
 
 def command_page(usage: str, command: Any, params: Iterable[Any], words: Sequence[str]) -> str:
-    """Return the help page of a command for the words of a call.
+    """Return the help page of a command; `words` are the words of the call that asks for help.
 
-    With `-h` the page lists the usual options and says how many others there are. With a kind of plot, the page
-    describes this kind only.
+    With `-h` the page lists the usual options and counts the options that it leaves out. With a kind of plot among the
+    words, the page describes this kind only.
     """
     brief = "-h" in words and "--help" not in words
     kind = next((word for word in words if not word.startswith("-")), "")
@@ -81,7 +81,10 @@ def command_page(usage: str, command: Any, params: Iterable[Any], words: Sequenc
 
 
 def help_of_kind(text: str, kind: str) -> str:
-    """Return the help text of `plot` for one kind of plot: its summary and its examples."""
+    """Return the help text of `plot`, `text`, cut down to one kind of plot: its summary and its examples.
+
+    For a kind that draws rows, the other paragraphs are kept too.
+    """
     of_rows = "--from" not in PLOTS[kind].unsuited
     _, *others = (text if of_rows else summary_and_examples(text)).split("\n\n")
     calls = re.sub(rf"^  pcatool plot (?!{kind} ).*\n(   .*\n?)*", "", "\n\n".join([*others, ""]), flags=re.MULTILINE)
@@ -98,18 +101,18 @@ def program_page(usage: str, program: Any, params: Iterable[Any]) -> str:
 
 
 def summary_and_examples(text: str) -> str:
-    """Return the first paragraph of a help text, and its examples."""
+    """Return two paragraphs of a help text: the first, and its examples."""
     first, *others = text.split("\n\n")
     return "\n\n".join([first, *(part for part in others if part.lstrip().startswith("Examples:"))])
 
 
 def group_of(param: Any) -> str:
-    """Return the group of options that a parameter belongs to."""
+    """Return the heading under which the help page lists a parameter, such as Output; General if none is set."""
     return getattr(param, "rich_help_panel", None) or GROUPS[-1]
 
 
 def option_and_value(param: Any) -> str:
-    """Return an option with its value, such as `-o, --output FILE`; without a short name it is indented."""
+    """Return the names and metavar of an option, such as `-o, --output FILE`; indented without a short name."""
     names = ", ".join(sorted(param.opts, key=len))
     names = f"    {names}" if names.startswith("--") else names
     names += "".join(f" / {name}" for name in param.secondary_opts)
@@ -117,7 +120,7 @@ def option_and_value(param: Any) -> str:
 
 
 def help_with_default(param: Any) -> str:
-    """Return the help of a parameter, with its default if that is shown."""
+    """Return the help of a parameter; `[default: ...]` follows if Typer is to show the default."""
     default = getattr(param, "show_default", None)
     shown = default if isinstance(default, str) else param.default if default is True else None
     if param.is_flag and not isinstance(default, str):
@@ -128,7 +131,8 @@ def help_with_default(param: Any) -> str:
 def layout(usage: str, text: str, sections: Mapping[str, Iterable[HelpEntry]], more: str = "") -> str:
     """Return the whole help page as text.
 
-    `sections` maps headings to entries. No line is wider than the terminal, unless it holds a single long word.
+    `sections` maps headings to entries; a heading without entries is left out. `more` is the last paragraph. No line is
+    wider than the terminal or MAX_WIDTH, unless it holds a single long word.
     """
     width = max(min(shutil.get_terminal_size().columns, MAX_WIDTH), 40)
     parts = [usage, *(paragraph(lines, width) for lines in text.strip().split("\n\n"))]
@@ -141,7 +145,7 @@ def layout(usage: str, text: str, sections: Mapping[str, Iterable[HelpEntry]], m
 
 
 def paragraph(text: str, width: int) -> str:
-    """Fill prose to `width`; a paragraph with indented lines, such as examples, stays unchanged."""
+    """Return a paragraph with lines of at most `width`; unchanged if it has indented lines, such as examples."""
     return text if "\n  " in text else "\n".join(filled(text, width))
 
 
@@ -150,7 +154,7 @@ def filled(text: str, width: int) -> list[str]:
 
 
 def entry(words: str, meaning: str, width: int) -> list[str]:
-    """Return the lines of an entry: the explanation stands beside its words, or below them if they are long."""
+    """Return the lines of an entry: the explanation `meaning` beside `words`, or below `words` if they are long."""
     beside = " " * INDENT + words.ljust(EXPLANATION_COLUMN - INDENT)
     lines = filled(meaning, width - EXPLANATION_COLUMN) or [""]
     below = [" " * EXPLANATION_COLUMN + line for line in lines]
@@ -160,5 +164,5 @@ def entry(words: str, meaning: str, width: int) -> list[str]:
 
 
 def with_headings(text: str) -> str:
-    """Return a help page with its headings in bold, for a terminal."""
+    """Return a help page with ANSI codes that make its headings bold."""
     return re.sub(r"^(Usage:|[A-Z][a-z]+:$)", lambda found: styled(found[0], BOLD, True), text, flags=re.MULTILINE)

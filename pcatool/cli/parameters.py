@@ -1,4 +1,4 @@
-"""Parameters that several commands share, what is checked of them, and how results are written and reported."""
+"""Parameters that several commands share, checks of them, and functions that write rows or a model and report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcatool.cli.reporter import ConsoleReporter, print_on_stderr
-from pcatool.errors import FileError, ModelError, PcatoolError, UsageError, put_for_model
+from pcatool.errors import FileError, ModelError, PcatoolError, UsageError, reword_for_model
 from pcatool.options import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, EngineOptions, OutputOptions, TableOptions
 from pcatool.stores.uri import is_remote
 from pcatool.terminal import Screen
@@ -83,10 +83,10 @@ NoClobber = Annotated[
 
 
 def prints_usage(inputs: list[str] | None, command: str, usage: str) -> bool:
-    """Whether there is nothing to read: no input was named, and standard input is a terminal.
+    """Print a short usage text and return True if no input is named and standard input is a terminal; else False.
 
-    In this case a short usage text is printed, instead of waiting for input. Raises `FileError` if standard input is
-    needed and closed.
+    The command would otherwise wait for typed input. `usage` is the usage line after the name of the command. Raises
+    `FileError` if standard input is to be read but closed.
     """
     if inputs and STDIN not in inputs:
         return False
@@ -103,7 +103,10 @@ def prints_usage(inputs: list[str] | None, command: str, usage: str) -> bool:
 
 
 def refuse_binary(output: str | None, what: str) -> None:
-    """Refuse to write binary data to a terminal; `what` names the data in the message."""
+    """Raise `UsageError` if binary data would go to a terminal; `what` names the data in the message.
+
+    Standard output is meant by an `output` of None or "-".
+    """
     if output in (None, "-") and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError(
             f"{what} is binary, and standard output is a terminal", "name a file with -o, or redirect the output"
@@ -111,9 +114,9 @@ def refuse_binary(output: str | None, what: str) -> None:
 
 
 def model_of(path: str, inputs: Sequence[str] | None) -> Model:
-    """Read the model to apply to the inputs.
+    """Return the model at `path`, which is to be applied to `inputs`; no inputs mean standard input.
 
-    Raises `UsageError` if an input is the model instead, or if standard input is both model and data.
+    Raises `UsageError` if `path` is not a model but an input seems to be, or if standard input is both model and data.
     """
     from pcatool.model.npz import load_model
 
@@ -129,17 +132,24 @@ def model_of(path: str, inputs: Sequence[str] | None) -> Model:
 
 @contextmanager
 def remedies_for_model(path: str | None) -> Iterator[None]:
-    """Let errors of a run that applies the model at `path` advise `refit` where readers advise -x; None: no model."""
+    """Context that rewords errors for a command without -x: advice to leave out columns names `refit` or a new fit.
+
+    `path` is the model that the command applies; None: errors stay unchanged.
+    """
     try:
         yield
     except PcatoolError as error:
         if path is not None:
-            error.reword(partial(put_for_model, without=partial(_without_columns, path)))
+            error.reword(partial(reword_for_model, without=partial(_without_columns, path)))
         raise
 
 
 def _without_columns(path: str, columns: str) -> str:
-    """Return what makes a model without some columns, given as an argument of -x: `refit`, or a new fit."""
+    """Return the call that makes the model at `path` without some columns, for a message.
+
+    `columns` is the argument of -x, "" if unknown. The call is `pcatool refit`, or `pcatool fit` if the model keeps no
+    sums to refit from.
+    """
     from pcatool.model.npz import load_model
 
     with suppress(PcatoolError):  # a model from standard input cannot be read again
@@ -151,7 +161,7 @@ def _without_columns(path: str, columns: str) -> str:
 def is_zip(path: str) -> bool:
     """Whether a file begins like a zip archive, as models do; False for a pipe or an unreadable file."""
     with suppress(FileError, OSError, ValueError):
-        if is_remote(path) or Path(path).is_file():  # a pipe must not be read, nor waited for
+        if is_remote(path) or Path(path).is_file():  # not a pipe: its bytes could not be read again
             from pcatool.readers.opener import ZIP, read_beginning
             from pcatool.readers.paths import Input
 
@@ -160,7 +170,7 @@ def is_zip(path: str) -> bool:
 
 
 def variance_report(fitted: Fitted, form: str) -> str:
-    """Return the variance table of a model as text in the given form, as wide as the terminal."""
+    """Return the table of variance per component as text in the format `form`, as wide as the terminal."""
     from pcatool.model.description import settings_text
     from pcatool.render.text import render_table
 
@@ -171,7 +181,7 @@ def variance_report(fitted: Fitted, form: str) -> str:
 
 
 def _goes_to_folder(output: OutputOptions) -> bool:
-    """Whether the output is a folder, where each input gets an output of its own."""
+    """Whether the output is a folder, to which one file is written for each input."""
     if output.output in (None, "-") and not output.resume:
         return False
     from pcatool.pipeline.output_folder import goes_to_folder
@@ -190,10 +200,10 @@ def write_rows(
     model: str,
     reporter: ConsoleReporter,
 ) -> int:
-    """Write the rows that `make` returns for the inputs, and print the summary; return the exit code.
+    """Write the rows that `make(inputs, table, reporter)` returns, and print the summary; return exit code 0.
 
     Rows go to one output, to one file per input in a folder, or to parts that a cluster writes. `name` is the
-    command, `fitted` the model in use, `model` the path it was read from.
+    command, `fitted` the model in use, `model` the path from which the model was read.
     """
     if engine.in_other_processes:
         from pcatool.pipeline.cluster import write_parts
@@ -234,9 +244,10 @@ def write_model(
     make: Callable[[], Combined],
     reporter: ConsoleReporter,
 ) -> int:
-    """Write the model that `make` returns to `output`, and print the summary; return the exit code.
+    """Write the model that `make` returns to `output`, and print the summary; return exit code 0.
 
-    An output that cannot be written, or that is one of the inputs, is refused before `make` is called.
+    `name` is the command. An output that cannot be written, or that is one of the inputs, is refused before `make` is
+    called.
     """
     if output is None:
         raise UsageError(

@@ -25,7 +25,7 @@ _line: StatusLine | None = None  # the status line, once a run has one
 
 
 def _without_line() -> AbstractContextManager[object]:
-    """Return a context without the status line, in which other text can be printed."""
+    """Return a context in which the status line is erased, so that other text can be printed."""
     return nullcontext() if _line is None else _line.erased()
 
 
@@ -36,7 +36,10 @@ def _close_line() -> None:
 
 
 def run_and_report(run: Callable[[], int], *, debug: bool) -> int:
-    """Call `run` and return its exit code; print an error, and return its code, which the help of the program lists."""
+    """Call `run` and return its exit code; if `run` raises an error, print the error and return its exit code.
+
+    With `debug`, the traceback is printed too. Raises `Stopped` if a signal ended the run.
+    """
     try:
         return run()
     except BaseException as error:
@@ -47,7 +50,10 @@ def run_and_report(run: Callable[[], int], *, debug: bool) -> int:
 
 
 def _code_of(error: BaseException, debug: bool) -> int:
-    """Print an error and return its exit code; raise `Stopped` if a signal caused the error."""
+    """Print an error and return its exit code; a closed pipe gives 0 and no message.
+
+    Raises `Stopped` if a signal caused the error, and the error itself if it is not an `Exception`.
+    """
     stopped = stop_in(error)
     if stopped is not None:
         raise stopped
@@ -81,7 +87,7 @@ def _code_of(error: BaseException, debug: bool) -> int:
 
 
 def _print_error(text: str, code: int) -> int:
-    """Print an error message and return the exit code."""
+    """Flush standard output, print an error message, and return `code`."""
     _flush_stdout()
     print_message(f"error: {text}")
     return code
@@ -90,7 +96,7 @@ def _print_error(text: str, code: int) -> int:
 def _flush_stdout() -> None:
     """Flush standard output; if that fails, point it to /dev/null.
 
-    Python flushes it again when it exits, and would print an error message of its own.
+    Python flushes standard output again when it exits, and would print an error message of its own.
     """
     if sys.stdout is None:
         return
@@ -101,15 +107,15 @@ def _flush_stdout() -> None:
 
 
 def print_message(text: str) -> None:
-    """Print one line about the run on standard error; control characters in names are escaped."""
+    """Print `pcatool: ` and a message on standard error, as one line; control characters in it are escaped."""
     print_on_stderr(f"pcatool: {printable(text)}")
 
 
 def print_on_stderr(text: str) -> None:
     """Print text on standard error, if there is one, in place of the status line.
 
-    Not by `typer.echo`, which raises an error if standard error is full or was closed; and this module is loaded before
-    Typer, so that errors of its import are printed too.
+    `typer.echo` would raise an error if standard error is full or closed. Also, this module is loaded before Typer, so
+    that errors of Typer's import are printed.
     """
     with _without_line():
         try:
@@ -122,7 +128,10 @@ def print_on_stderr(text: str) -> None:
 
 
 def print_result(text: str) -> None:
-    """Print a result on standard output and flush it, so that a full disk is a `FileError` here."""
+    """Close the status line, print a result on standard output, and flush standard output.
+
+    Raises `FileError` if standard output is closed or the disk is full, and `BrokenPipeError` for a closed pipe.
+    """
     if sys.stdout is None:
         raise FileError("cannot write 'standard output': it is closed")
     text = text if text.endswith("\n") else text + "\n"
@@ -140,7 +149,7 @@ def print_result(text: str) -> None:
 
 
 def is_terminal(output: str) -> bool:
-    """Whether an output is the terminal, whatever name the user gave it."""
+    """Whether an output, such as - or /dev/tty, is the terminal."""
     if output == "-":
         return sys.stdout is not None and sys.stdout.isatty()
     with suppress(OSError, ValueError):
@@ -153,7 +162,7 @@ STARTED_AT = monotonic()  # when the run began: this module is among the first t
 
 
 def _status_line() -> StatusLine:
-    """Open the status line of the run, and return it."""
+    """Start the status line of the run, in place of an earlier one, and return it."""
     global _line
     _close_line()
     from pcatool.cli.status_line import StatusLine
@@ -164,7 +173,7 @@ def _status_line() -> StatusLine:
 
 
 def can_redraw() -> bool:
-    """Whether standard error is a terminal that can write over a line."""
+    """Whether standard error is a terminal on which a line can be overwritten."""
     return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
@@ -175,9 +184,10 @@ class ConsoleReporter(ProgressOnly):
     """
 
     def __init__(self, general: GeneralOptions, *, rows_to: str | None = None) -> None:
-        """Make this the current reporter, and show progress.
+        """Make this the current reporter, to which `progress.doing` announces stages, and open the status line.
 
-        `rows_to` is the output of the rows; no progress is shown if it is the terminal, where the rows show enough.
+        `rows_to` is the output for rows, None if no rows are written. There is no status line with -q, nor if rows go
+        to the terminal, where they show the progress.
         """
         shown = can_redraw() and not general.quiet and not (rows_to is not None and is_terminal(rows_to))
         super().__init__(_status_line() if shown else Reporter())
@@ -198,13 +208,14 @@ class ConsoleReporter(ProgressOnly):
 
     @property
     def summarizes(self) -> bool:
-        """Whether there is a closing summary, as lines or as JSON; else its facts need not be collected."""
+        """Whether `close` prints a summary, as lines or as JSON; if not, the caller need not collect facts for it."""
         return bool(self.general.json) or self._shows_lines
 
     def close(self, facts: Mapping[str, Any], lines: list[str], *, stdout_free: bool) -> None:
-        """Print the closing summary: a JSON object with `--json`, lines on a terminal or with `-v`.
+        """Print the closing summary: `facts` as a JSON object with `--json`; `lines` on a terminal or with `-v`.
 
-        The object goes to standard output if that is free of results, else to standard error.
+        The JSON goes to standard output if `stdout_free`, that is without results, else to standard error. Lines go to
+        standard error. Counts of rows and files, notes, warnings and the time are added to both.
         """
         _close_line()
         seconds = monotonic() - STARTED_AT
@@ -252,7 +263,7 @@ class ConsoleReporter(ProgressOnly):
         return row_counts_lines(self.fit_counts, facts["command"])
 
     def _input_facts(self) -> dict[str, Any]:
-        """Return facts for `--json`: engine and parts of a cluster, number of inputs read, skipped inputs."""
+        """Return facts for `--json`: engine and parts of a cluster; with several inputs, inputs read and skipped."""
         spread = {} if self.cluster_parts is None else dict(zip(("engine", "parts"), self.cluster_parts, strict=True))
         if self.files_read < 2 and not self.skipped:
             return spread

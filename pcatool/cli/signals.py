@@ -52,12 +52,12 @@ class Stopped(BaseException):
 
 
 def _exit_code(number: int) -> int:
-    """Return the exit code for a signal."""
+    """Return the exit code for a signal: 128 + its number, or that of SIGTERM for SIGXCPU."""
     return 128 + (number if number in SIGNALS_WITH_CODES else signal.SIGTERM)
 
 
 def set_environment() -> None:
-    """Set variables that libraries read when loaded, unless the user set them, and settings of the process."""
+    """Set environment variables of OpenBLAS and Arrow that the user has not set; tune thread switches and malloc."""
     # Waiting BLAS threads would spin beside our own threads; a factorisation that needs several asks for them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Arrow's own allocator keeps a fifth more memory, and is no faster for our few large pieces.
@@ -77,7 +77,7 @@ def is_memory_limited() -> bool:
 
 
 def fork_if_memory_limited() -> None:
-    """If memory is limited, fork: the child returns and does the run, the parent waits and exits with its code.
+    """If memory is limited, fork: the child returns and does the run, the parent waits and exits with the child's code.
 
     A library that gets no more memory may end the process at once, each in its own way. The parent then prints the
     message that the child could not print.
@@ -105,7 +105,7 @@ def fork_if_memory_limited() -> None:
 
 
 def _end_with_parent(parent: int) -> None:
-    """Make the child end when its parent ends, even if the parent is killed."""
+    """Make this process, a child, end when process `parent` ends, even if the parent is killed."""
     from ctypes import CDLL
 
     with suppress(AttributeError, OSError):  # only Linux has prctl
@@ -117,7 +117,7 @@ def _end_with_parent(parent: int) -> None:
 def stop_in(error: BaseException | None) -> Stopped | None:
     """Return the `Stopped` in the chain of causes of an error, the error itself included; None if there is none.
 
-    Python wraps an exception that is raised while a class is made.
+    A `Stopped` may be the cause of another error: Python wraps an exception that is raised while a class is created.
     """
     waiting, seen = [error], set()
     while waiting:
@@ -134,7 +134,7 @@ def stop_in(error: BaseException | None) -> Stopped | None:
 def stoppable() -> Iterator[None]:
     """Context in which SIGHUP, SIGINT, SIGTERM and SIGXCPU unwind the run, so that unfinished work is cleaned up.
 
-    Raises `SystemExit` with the exit code of the signal.
+    After a signal it raises `SystemExit` with the exit code of the signal.
     """
     # A signal that is ignored, for example under nohup, stays ignored.
     handled = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
@@ -156,7 +156,7 @@ def stoppable() -> Iterator[None]:
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """Report an exception that Python cannot raise; ignore `Stopped`, whose signal `StopOnSignal` sends again."""
+    """Hook for an exception that Python cannot raise: print it, except `Stopped`, whose signal is sent again."""
     if not isinstance(unraisable.exc_value, Stopped):
         sys.__unraisablehook__(unraisable)
 
@@ -180,7 +180,7 @@ class StopOnSignal:
             threading.Thread(target=self._send_again, args=(read_end, threading.get_ident()), daemon=True).start()
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Raise `Stopped`; end the process at once if the run has ended."""
+        """Handle signal `number`: raise `Stopped`, ignore the signal, or end the process; the class says when."""
         if self.ended:
             os._exit(_exit_code(number))
         if self._is_lost() or time.monotonic() > self.raised_at + SAME_SIGNAL_SECONDS:
@@ -188,9 +188,9 @@ class StopOnSignal:
             raise self._new_stopped(number)
 
     def _new_stopped(self, number: int) -> Stopped:
-        """Return a new `Stopped`.
+        """Return a new `Stopped`, and remember a weak reference to it.
 
-        Only a weak reference is kept, which tells whether the exception still unwinds the run.
+        The reference is dead once the exception no longer unwinds the run.
         """
         stopped = Stopped(number)
         self._raised = ref(stopped)
@@ -203,8 +203,9 @@ class StopOnSignal:
     def _send_again(self, read_end: int, main: int) -> None:
         """Send a signal to the main thread again and again until the run has ended; the body of a thread.
 
-        A single signal may fail: of two at a time one may reach a thread of BLAS, and Python ignores what is raised
-        inside a callback, such as that of an import lock. A clean-up under way is left alone for CLEAN_UP_SECONDS.
+        `read_end` is a pipe with the numbers of arrived signals, `main` the main thread. A single signal may fail: of
+        two signals at a time one may reach a thread of BLAS, and Python ignores an exception that is raised inside a
+        callback, such as that of an import lock. During a clean-up no signal is sent for CLEAN_UP_SECONDS.
         """
         while numbers := os.read(read_end, 1):
             time.sleep(RESEND_SECONDS)
@@ -215,7 +216,10 @@ class StopOnSignal:
 
 
 def exit_now(code: int) -> NoReturn:
-    """Flush the streams and end the process at once: unloading numpy and Arrow takes as long as a small fit."""
+    """Flush the streams and end the process at once.
+
+    A normal exit unloads numpy and Arrow, which takes as long as a small fit.
+    """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # closed or absent: there is nothing to flush
             stream.flush()
@@ -235,7 +239,7 @@ def hold_standard_streams() -> None:
 
 
 def open_devnull_on(descriptor: int, mode: int) -> None:
-    """Open /dev/null on a descriptor."""
+    """Make file descriptor `descriptor` refer to /dev/null; `mode` is a flag of os.open, such as os.O_WRONLY."""
     null = os.open(os.devnull, mode)
     if null != descriptor:
         os.dup2(null, descriptor)

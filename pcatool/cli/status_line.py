@@ -35,13 +35,13 @@ __all__ = ["State", "StatusLine", "bar_line", "clock", "cut_to_width"]
 
 STDERR = 2
 
-DEFAULT_WIDTH = 80  # columns, where the terminal does not tell
+DEFAULT_WIDTH = 80  # columns, if the width of the terminal is unknown
 
 
 def window_width() -> int:
-    """Return the width of the terminal in columns; not cached, because people resize windows.
+    """Return the present width of the terminal in columns; DEFAULT_WIDTH if standard error is not a terminal.
 
-    rich would ask standard input and output first, and believe the variable COLUMNS, which does not change.
+    rich would ask standard input and output first, and use the variable COLUMNS, which does not change with the window.
     """
     with suppress(OSError):
         return os.get_terminal_size(STDERR).columns or DEFAULT_WIDTH
@@ -49,7 +49,7 @@ def window_width() -> int:
 
 
 def cut_to_width(text: str, most: int) -> str:
-    """Return a name cut to `most` columns; the end is kept, as names differ there most (rich keeps the start)."""
+    """Return a name in at most `most` columns: `~` and its end if it is longer, since names differ most at the end."""
     if display_width(text) <= most:
         return text
     kept = ""
@@ -63,12 +63,12 @@ def cut_to_width(text: str, most: int) -> str:
 def may_write() -> bool:
     """Whether this process may write to the terminal.
 
-    It may not from the background, nor while a pager or an editor controls the terminal.
+    A process in the background may not; nor may any while a pager or an editor controls the terminal.
     """
     try:
         return bool(termios.tcgetattr(STDERR)[3] & termios.ICANON) and os.tcgetpgrp(STDERR) == os.getpgrp()
     except (OSError, termios.error):
-        return True  # not the terminal of a shell: nobody shares it
+        return True  # not the terminal of a shell: no other process writes to it
 
 
 # Columns of the bar: fewer show too little, more are hard to follow.
@@ -83,22 +83,22 @@ MIN_SHARE = 0.005
 
 
 class State(NamedTuple):
-    """Where a run stands."""
+    """Progress of a run at one moment, for the status line."""
 
-    what: str  # current stage
-    seconds: float  # since the stage, or reading, began
+    what: str  # current stage, such as reading
+    seconds: float  # since the stage began; while rows are read, since reading began
     share: float | None = None  # done, from 0 to 1
     rows: int = 0  # rows read
-    size: int | None = None  # bytes that came through a pipe
-    place: str = ""  # number of the file or part, if there are several
+    size: int | None = None  # bytes read from a pipe; None if `share` is known
+    place: str = ""  # number of the file or part, such as "file 2 of 5"; empty if there is only one
     name: str = ""  # name of the file
 
 
 def bar_line(state: State, console: Console, width: int) -> str:
     """Return the status line for a window of `width` columns, in the colours and letters of the console.
 
-    It is a column narrower than the window: in the last column some terminals wrap. Parts are dropped, the least
-    important first, until the others fit; the bar takes the room that is left.
+    The line is a column narrower than the window, because some terminals wrap in the last column. The least important
+    parts are dropped until the line fits; the bar takes the remaining columns. "" if not even one part fits.
     """
     from rich.progress_bar import ProgressBar
     from rich.table import Table
@@ -125,7 +125,7 @@ def bar_line(state: State, console: Console, width: int) -> str:
 
 
 def _parts(state: State) -> dict[str, str]:
-    """Return all parts of the line in their order, without the bar; an unknown part is empty."""
+    """Return the texts of the line by name, in order of display, without the bar; "" for a text that is unknown."""
     from rich.filesize import decimal
 
     rate = state.rows / state.seconds if state.rows and state.seconds else 0.0
@@ -161,7 +161,7 @@ def clock(seconds: float) -> str:
 
 
 def _rounded(rate: float) -> int:
-    """Round a rate to two digits; further digits only flicker."""
+    """Return a rate rounded to two digits, at least 1; further digits would only flicker."""
     return int(float(f"{rate:.2g}")) or 1
 
 
@@ -175,9 +175,9 @@ STAGES_BEFORE_READING = (OPENING, WORKING, "looking at the first file")
 
 
 class StatusLine(Reporter):
-    """The last line of the terminal, written over and over; it shows where the run stands.
+    """Reporter that draws the progress of the run on the last line of the terminal, again and again.
 
-    There is one terminal: text from elsewhere is printed within `erased`.
+    Other text must be printed within `erased`, so that it does not mix with the line.
     """
 
     def __init__(self) -> None:
@@ -217,7 +217,7 @@ class StatusLine(Reporter):
         self.at_stage(WORKING)
 
     def state(self) -> State:
-        """Return the present state; each field is read once, because the run goes on meanwhile."""
+        """Return the present progress; each attribute is read once, because other threads change it meanwhile."""
         seconds, gauge = monotonic() - self._since, self._gauge
         if parts := self._parts:
             done = self._done
@@ -228,20 +228,20 @@ class StatusLine(Reporter):
         share, size, file, files = gauge.share(), None, self._file, self._files
         if share is None:
             size = gauge.bytes_read()
-        elif files > 1 and not gauge.several:  # read one by one: `share` is that of a single file
+        elif files > 1 and not gauge.several:  # files are read one by one, so `share` is the share of one file
             share = (file - 1 + share) / files
         place = f"file {file} of {files}" if files > 1 else ""
         return State(self._what, seconds, share, self._rows, size, place, gauge.current if files > 1 else "")
 
     def open(self) -> None:
-        """Begin to draw, after a second."""
+        """Start the thread that draws the line, first after a second."""
         self._open = True
         with suppress(RuntimeError):  # no memory for a thread: run without a status line
             Thread(target=self._draw, daemon=True).start()
 
     @contextmanager
     def erased(self) -> Iterator[None]:
-        """Context in which the line is erased, and not drawn."""
+        """Context in which the line is erased and not drawn again."""
         with self._lock:
             if self._shown and may_write():
                 self._write(f"\r{ERASE}")
@@ -249,14 +249,14 @@ class StatusLine(Reporter):
             yield
 
     def close(self) -> None:
-        """Erase the line, and draw no more."""
+        """Erase the line and stop drawing it."""
         with self.erased():
             self._open = False
 
     def _draw(self) -> None:
         """Draw the line again and again until it is closed; the body of a thread."""
         sleep(DELAY)
-        with suppress(MemoryError):  # none for rich: run without a status line
+        with suppress(MemoryError):  # no memory for rich: run without a status line
             if not self._open:
                 return
             from rich.console import Console

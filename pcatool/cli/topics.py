@@ -41,7 +41,7 @@ def text_of(topic: str) -> str:
 
 
 def summary(topic: str) -> str:
-    """Return the heading of a topic, without the name of the topic."""
+    """Return the first heading of a topic as a summary, without the name of the topic before it."""
     heading = text_of(topic).partition("\n")[0].removeprefix("# ")
     name, colon, rest = heading.partition(": ")
     words = rest if colon and name.lower() == topic else heading
@@ -49,7 +49,10 @@ def summary(topic: str) -> str:
 
 
 def rendered(topic: str, screen: Screen) -> str:
-    """Return a topic for standard output, with links to other topics as commands."""
+    """Return a topic for standard output: laid out by rich on a terminal with Unicode, else as Markdown.
+
+    A link to another topic becomes the command `pcatool help TOPIC`.
+    """
     text = LINK.sub(r"`pcatool help \1`", text_of(topic))
     return _rendered_by_rich(text, screen) if screen.terminal and screen.unicode else text
 
@@ -100,7 +103,7 @@ def _rendered_by_rich(text: str, screen: Screen) -> str:
 
 
 def _with_visible_marks(text: str) -> str:
-    """Return Markdown whose marks of headings and code stay visible, for a screen without styles."""
+    """Return Markdown in which # and ` are escaped, so that rich shows them; for a screen without styles."""
     parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
     for number in range(0, len(parts), 2):  # between fenced blocks
         parts[number] = re.sub(r"^#", r"\\#", re.sub(r"`[^`]+`", r"`` \g<0> ``", parts[number]), flags=re.MULTILINE)
@@ -108,9 +111,9 @@ def _with_visible_marks(text: str) -> str:
 
 
 def show_in_pager(text: str) -> bool:
-    """Show a text in the pager that PAGER names, and return whether it was shown.
+    """Show a text in the pager that PAGER names, by default less or more, and return whether the text was shown.
 
-    It is not shown if the text fits the screen, the terminal is dumb, PAGER is empty, or there is no pager.
+    The text is not shown if it fits the screen, the terminal is dumb, PAGER is empty, or there is no pager.
     """
     from shutil import get_terminal_size, which
 
@@ -128,4 +131,4 @@ def show_in_pager(text: str) -> bool:
         process.communicate(text.encode())
     finally:
         signal.signal(signal.SIGINT, interrupt)
-    return process.returncode != 127  # the shell did not find it
+    return process.returncode != 127  # 127: the shell did not find the pager

@@ -20,7 +20,7 @@ from pcatool.options.fields import OPTIONS, SENTENCES, option_word
 
 __all__ = ["error_line", "further_values_error", "no_command", "no_topic"]
 
-# Name of a command in other tools -> command here.
+# Name of a command in other tools -> command of pcatool.
 COMMAND_ALIASES = {
     "train": "fit",
     "learn": "fit",
@@ -55,7 +55,10 @@ COMMAND_ALIASES = {
 
 
 def error_line(error: TyperException, program: Any, arguments: Sequence[str]) -> str:
-    """Return an error of the parser as one line in the words of this program."""
+    """Return the message for an error of the parser, in one line with a pointer to --help.
+
+    `program` is the command tree, `arguments` the words of the call.
+    """
     context = getattr(error, "ctx", None)
     command = context.command if context is not None else _named_command(arguments, program)
     text = _explanation(error, command, program)
@@ -69,7 +72,7 @@ def _named_command(arguments: Sequence[str], program: Any) -> Any:
 
 
 def _explanation(error: TyperException, command: Any, program: Any) -> str:
-    """Return the message of an error of the parser, without the pointer to --help."""
+    """Return the message for an error of the parser, without a pointer to --help."""
     option: str = getattr(error, "option_name", "")
     kind = type(error).__name__
     if kind == "NoSuchOption":
@@ -85,7 +88,7 @@ def _explanation(error: TyperException, command: Any, program: Any) -> str:
 
 
 def _no_option_message(name: str, command: Any, program: Any) -> str:
-    """Return the message for an option that the command does not have."""
+    """Return the message for the option `name`, which `command` does not have."""
     with_option = [other.name for other in program.commands.values() if name in other.option_names]
     if with_option and command is program:
         return f"option {show(name)} belongs after the command, as in pcatool {with_option[0]} {name}"
@@ -99,7 +102,10 @@ def _no_option_message(name: str, command: Any, program: Any) -> str:
 
 
 def _option_hint(name: str, command: Any, program: Any) -> str:
-    """Return a hint: the option for a name of other tools, a sentence, or the nearest option; else an empty text."""
+    """Return a hint for an unknown option: our option for a name of other tools, a sentence, or the nearest option.
+
+    The hint begins with "; "; "" if there is none.
+    """
     if not name.startswith("--"):
         return ""
     word, options = option_word(name), command.option_names
@@ -145,9 +151,9 @@ def _command_alias(name: str) -> str | None:
 
 
 def further_values_error(flag: str, value: str, more: Sequence[str], kind: tuple[str, str]) -> UsageError:
-    """Return the error for values after the first of an option.
+    """Return the error for words after the value of an option that look like further values.
 
-    `kind` is the mark that separates values, and the noun for one value.
+    `more` are these words. `kind` is (mark that separates values, noun for one value).
     """
     mark, one = kind
     terms = [part for part in (word.strip(",") for word in (value, *more)) if part]
@@ -157,9 +163,3 @@ def further_values_error(flag: str, value: str, more: Sequence[str], kind: tuple
         "does not exist",
         f"{what}: write {flag} {shlex.quote(mark.join(terms))}",
     )
-
-
-def _arguments(command: Any) -> list[str]:
-    """Return the metavars of positional arguments in lower case, such as model, input, data."""
-    metavars = [param.metavar or "" for param in command.params if not param.opts[0].startswith("-")]
-    return [word.rstrip(".").lower() for metavar in metavars for word in metavar.split("|")]

@@ -44,7 +44,7 @@ def run(
       powershell  this line into the file that $PROFILE names:
                   pcatool completion powershell | Out-String | Invoke-Expression
     """
-    from pcatool.cli.completion.scripts import script  # which reads the command tree, with this command in it
+    from pcatool.cli.completion.scripts import script  # not at the top: the command tree imports this module
 
     print_result(script(shell).rstrip("\n"))
     return 0

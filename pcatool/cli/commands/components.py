@@ -100,7 +100,7 @@ def run(
     facts["shown"] = count(model, asked.first)
     if asked.image is not None:
         facts["image"] = list(asked.image)
-        _mention_others(model.k - facts["shown"], asked, reporter)
+        _note_undrawn(model.k - facts["shown"], asked, reporter)
     if as_facts:
         facts["entries"] = loadings.table_entries(model, asked.values, asked.first)
     facts |= model_facts(model)
@@ -109,7 +109,10 @@ def run(
 
 
 def _form(asked: ComponentsOptions, output: str | None) -> str:
-    """Return the form of the output; refuse options that exclude each other before anything is read."""
+    """Return the format of the output: png, svg or pdf with --image, else csv, json, markdown or table.
+
+    Raises `UsageError`, before anything is read, if the name of the output does not fit the options.
+    """
     if asked.image is not None:
         if output is None:
             raise UsageError("--image needs a file for its picture", "name a file, as in -o components.png")
@@ -137,14 +140,14 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
 
 
 def _picture(model: Model, *, asked: ComponentsOptions, form: str, picture: PictureOptions) -> bytes:
-    """Return a picture file with the mean and the components as images."""
+    """Return the bytes of a picture of the mean and the components as images, in the format `form`."""
     from pcatool.pipeline.loadings import components_picture
 
     return components_picture(model, asked.image or (0, 0), form, asked.first, picture)
 
 
 def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Screen | None = None) -> str:
-    """Return the numbers as text in one of the forms of a table, as wide as `screen` if it is given."""
+    """Return the table of --values, such as loadings, as text in the format `form`; no line is wider than `screen`."""
     from pcatool.pipeline.loadings import component_table, table_caption
     from pcatool.render.text import render_table
 
@@ -155,8 +158,8 @@ def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Scree
     return render_table(columns, form, caption=caption, width=screen.width, color=screen.color, unicode=screen.unicode)
 
 
-def _mention_others(left: int, asked: ComponentsOptions, reporter: ConsoleReporter) -> None:
-    """Note how many components are not drawn, unless the user chose their number."""
+def _note_undrawn(left: int, asked: ComponentsOptions, reporter: ConsoleReporter) -> None:
+    """Report a note that `left` components are not drawn; no note if `left` is 0 or the user gave --first."""
     if left and asked.first is None:
         more = "1 more component is" if left == 1 else f"{grouped(left)} more components are"
         reporter.note(f"{more} not drawn; --first sets how many are drawn")

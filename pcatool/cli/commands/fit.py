@@ -83,7 +83,7 @@ def run(
 
 
 def _fit_and_score(job: Job, output: str, scoring: ScoreOptions, no_clobber: bool) -> int:
-    """Fit a model, write the model and the scores of its rows, and print the summary."""
+    """Fit a model, write the model and the scores of its rows, and print the summary; return exit code 0."""
     from pcatool.pipeline.fit_and_score import fit_and_score
     from pcatool.render.summary import fit_and_scores_facts, fit_and_scores_lines
 
@@ -96,7 +96,7 @@ def _fit_and_score(job: Job, output: str, scoring: ScoreOptions, no_clobber: boo
 
 
 def _plan(job: Job, reporter: ConsoleReporter) -> int:
-    """Print the plan of the fit, and fit nothing."""
+    """Print the plan of the fit, with --json as JSON, and fit nothing; return exit code 0."""
     from pcatool.pipeline.fit import plan_fit
     from pcatool.render.summary import plan_facts, plan_lines
 

@@ -1,4 +1,4 @@
-"""Command `pcatool help`; `pcatool help COMMAND` is turned into `pcatool COMMAND --help` before it comes here."""
+"""Command `pcatool help TOPIC`; `cli.app.run` turns `pcatool help COMMAND` into `pcatool COMMAND --help`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ USAGE = "[TOPIC|COMMAND]"
 
 
 def _commands() -> tuple[str, ...]:
-    from pcatool.cli.app import COMMANDS  # which has this command among them
+    from pcatool.cli.app import COMMANDS  # not at the top: that module imports this one
 
     return tuple(module.NAME for module in COMMANDS)
 
@@ -58,7 +58,7 @@ def run(
 
 
 def _listed(screen: Screen) -> str:
-    """Return the list of topics."""
+    """Return the help topics with their summaries, laid out as a help page for `screen`."""
     from pcatool.cli.help_page import layout, with_headings
 
     text = layout(

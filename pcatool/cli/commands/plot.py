@@ -115,7 +115,7 @@ def run(
 
 
 def _read(subject: list[str] | None, request: PlotRequest) -> list[str] | None:
-    """Return the inputs; None (standard input) for a plot of rows to which a model alone was given."""
+    """Return the inputs to read: `subject`; None (standard input) if the plot needs rows and `subject` is one model."""
     from pcatool.pipeline.plot_request import is_model
 
     if subject is None or len(subject) != 1 or not request.needs_rows:
@@ -124,7 +124,7 @@ def _read(subject: list[str] | None, request: PlotRequest) -> list[str] | None:
 
 
 def _print(drawn: PlotOutcome, request: PlotRequest) -> None:
-    """Print the numbers of the plot."""
+    """Print the numbers of the plot on standard output, as a table in the format of `request`."""
     from pcatool.render.text import render_table
 
     screen = Screen.now()
@@ -160,7 +160,7 @@ def _facts(drawn: PlotOutcome, request: PlotRequest) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any], drawn: PlotOutcome) -> list[str]:
-    """Return the lines of the closing summary."""
+    """Return the lines of the closing summary: what was drawn, then the model."""
     from pcatool.errors import counted
     from pcatool.render.facts import report_lines
 

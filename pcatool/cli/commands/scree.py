@@ -139,7 +139,10 @@ def run(
 
 
 def _rule_names(rules: str | None) -> list[str] | None:
-    """Return the names in `--rules`, checked before anything is read; None for `all`, and also without the option."""
+    """Return the names of the rules in `--rules`; None for `all`, and also without the option.
+
+    Raises `UsageError` for an unknown rule.
+    """
     if rules in (None, "all"):
         return None
     names = str(rules).split(",")
@@ -152,7 +155,7 @@ def _rule_names(rules: str | None) -> list[str] | None:
 
 
 def _chart(fitted: Fitted) -> str:
-    """Return the chart of a model, as wide as the terminal and in characters that it can show."""
+    """Return the scree chart of a model as text, as wide as the terminal and in characters that a terminal shows."""
     from pcatool.model.description import is_centered_pca, settings_text
     from pcatool.render.scree import scree_chart
 

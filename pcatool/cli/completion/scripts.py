@@ -30,13 +30,13 @@ FILES = {"bash": "pcatool.bash", "zsh": "_pcatool", "fish": "pcatool.fish", "pow
 
 
 def script(shell: str) -> str:
-    """Return the completion script of a shell."""
+    """Return the completion script of `shell`, a key of `FILES`."""
     text: str = SHELLS.load(shell)(table())
     return text
 
 
 def write_all(folder: Path) -> None:
-    """Write the scripts of all shells to a folder."""
+    """Write the scripts of all shells to an existing folder, under the names in `FILES`."""
     for shell, name in FILES.items():
         (folder / name).write_text(script(shell), encoding="utf-8")
 
@@ -57,15 +57,18 @@ def bash_pattern(endings: tuple[str, ...]) -> str:
     return " | ".join(f"*{spelled_in_any_case(ending)}" for ending in endings)
 
 
-def bash_branch(names: str, entry: Subcommand, places: list[str]) -> str:
-    """Return the `case` branch that lists options and arguments of a subcommand."""
-    quoted_lines = [f"        {names})", "            options=("]
-    quoted_lines += [f"                {quoted(option_text(option))}" for option in entry.options]
-    quoted_lines += ["            )", f"            arguments=({' '.join(map(quoted, places))})", "            ;;"]
-    return "\n".join(quoted_lines)
+def bash_branch(pattern: str, entry: Subcommand, arguments: list[str]) -> str:
+    """Return the branch of `case` for a subcommand, which sets the arrays `options` and `arguments`.
+
+    `pattern` is the pattern of the branch, `arguments` the positional arguments as short texts.
+    """
+    lines = [f"        {pattern})", "            options=("]
+    lines += [f"                {quoted(option_text(option))}" for option in entry.options]
+    lines += ["            )", f"            arguments=({' '.join(map(quoted, arguments))})", "            ;;"]
+    return "\n".join(lines)
 
 
-# Kinds of files -> action of zsh that offers them.
+# Kinds of files -> action of zsh that completes their names.
 FILE_ACTIONS = {
     (): " ",  # shows the metavar, and offers nothing
     ("any",): "_files",
@@ -89,18 +92,18 @@ def zsh_script(table: CommandTable) -> str:
 
 
 def zsh_branch(entry: Subcommand) -> str:
-    """Return the `case` branch of a subcommand, which calls `_arguments`."""
+    """Return the branch of `case` for a subcommand, which calls `_arguments` of zsh."""
     body = quoted_lines(argument_specs(entry), "        ", " \\")
     return f"    {entry.name})\n      _arguments -s -S : \\\n{body}\n        && ret=0\n      ;;"
 
 
 def quoted_lines(items: Iterator[str], indent: str, end: str) -> str:
-    """Return items as quoted words of a shell, one per line."""
+    """Return each item as a quoted shell word on a line of its own, between `indent` and `end`."""
     return "\n".join(f"{indent}{quoted(item)}{end}" for item in items)
 
 
 def argument_specs(entry: Subcommand) -> Iterator[str]:
-    """Yield the specs of `_arguments` for the options and arguments of a subcommand."""
+    """Yield the specs for `_arguments` of zsh: one for each name of an option, one for each positional argument."""
     for option in entry.options:
         yield from (option_spec(option, name) for name in option.names)
     for number, argument in enumerate(entry.arguments, start=1):
@@ -108,7 +111,10 @@ def argument_specs(entry: Subcommand) -> Iterator[str]:
 
 
 def option_spec(option: Option, name: str) -> str:
-    """Return the spec of one name of an option; unless repeatable, it excludes all names of the option."""
+    """Return the spec of `name`, one of the names of an option.
+
+    Once `name` is typed, zsh offers no name of the option again, unless the option is repeatable.
+    """
     others = f"({' '.join(option.names)})" if len(option.names) > 1 else ""
     before = "*" if option.repeatable else others
     about = f"[{escaped(option.about, '[]')}]"
@@ -117,13 +123,13 @@ def option_spec(option: Option, name: str) -> str:
     return f"{before}{name}{'=' if name.startswith('--') else '+'}{about}:{value_spec(option)}"
 
 
-def value_spec(one: Option | Argument) -> str:
-    """Return the end of a spec: the metavar, and the action that completes the value."""
-    return f"{escaped(one.metavar or '', ':')}:{value_action(one.value)}"
+def value_spec(parameter: Option | Argument) -> str:
+    """Return the end of a spec of `_arguments`: the metavar, and the action that completes the value."""
+    return f"{escaped(parameter.metavar or '', ':')}:{value_action(parameter.value)}"
 
 
 def value_action(value: Value) -> str:
-    """Return the action of zsh that completes a value."""
+    """Return the action of zsh that completes a value: a list of words, or a function that offers files."""
     words = " ".join(value.words)
     if value.listed:
         return f" _values -s , word {words}"
@@ -148,12 +154,12 @@ def fish_script(table: CommandTable) -> str:
     )
 
 
-def fish_branch(names: str, entry: Subcommand) -> str:
-    """Return the `case` branch that lists options and arguments of a subcommand."""
+def fish_branch(pattern: str, entry: Subcommand) -> str:
+    """Return the branch of `switch` for a subcommand, which sets the lists `options` and `arguments`."""
     options = [fish_pair(option_text(option), option.about) for option in entry.options]
     places = "".join(f" {fish_word(argument_text(argument))}" for argument in entry.arguments)
     listed = " \\\n                ".join(["set options", *options])
-    return f"        case {names}\n            {listed}\n            set arguments{places}"
+    return f"        case {pattern}\n            {listed}\n            set arguments{places}"
 
 
 def fish_pair(name: str, about: str) -> str:
@@ -186,7 +192,7 @@ def powershell_script(table: CommandTable) -> str:
 
 
 def powershell_branch(name: str, entry: Subcommand) -> str:
-    """Return the entry of a subcommand in the hash table of PowerShell."""
+    """Return the entry of a subcommand in the hash table of the PowerShell script; `name` is "" for the program."""
     options = ",\n".join(
         f"                {powershell_pair(option_text(option), option.about)}" for option in entry.options
     )
@@ -198,9 +204,9 @@ def powershell_branch(name: str, entry: Subcommand) -> str:
 
 
 def powershell_pair(name: str, about: str) -> str:
-    """Return a word and its description as a hash table.
+    """Return a word and its description as a hash table of PowerShell.
 
-    An array of two does not work: PowerShell unrolls an array that stands alone in another.
+    An array of two texts does not work: PowerShell unrolls an array that is the only item of another array.
     """
     return f"@{{ Word = {powershell_word(name)}; About = {powershell_word(about)} }}"
 

@@ -46,7 +46,7 @@ def spelled_in_any_case(ending: str) -> str:
 
 
 def fill_template(name: str, **parts: str) -> str:
-    """Return the template file `name` with each `@KEY@` replaced by its part."""
+    """Return the text of the template `name`, a file beside this module, with each `@KEY@` replaced by `parts[KEY]`."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     for key, part in parts.items():
         text = text.replace(f"@{key}@", part)
@@ -62,8 +62,8 @@ class Value(NamedTuple):
     """Values that complete an option or argument: words, files of some kinds, or none."""
 
     words: tuple[str, ...]
-    files: tuple[str, ...]  # model, data, any
-    listed: bool  # several words, separated by commas
+    files: tuple[str, ...]  # kinds of files: model, data, any
+    listed: bool  # a value may be several of the words, separated by commas
 
 
 class Option(NamedTuple):
@@ -74,17 +74,17 @@ class Option(NamedTuple):
     metavar: str | None  # None: the option takes no value
     value: Value
     repeatable: bool
-    group: str
+    group: str  # heading in the help page, such as Output
     meaning: str  # the whole help, with the default
 
 
 class Argument(NamedTuple):
     """One positional argument."""
 
-    metavar: str
+    metavar: str  # without the dots of a repeatable argument
     value: Value
     repeatable: bool
-    meaning: str
+    meaning: str  # the whole help
 
 
 class Subcommand(NamedTuple):
@@ -94,19 +94,19 @@ class Subcommand(NamedTuple):
     about: str  # first sentence of the help
     options: tuple[Option, ...]
     arguments: tuple[Argument, ...]
-    usage: str
+    usage: str  # usage line, without "Usage: "
     text: str  # the whole help, line by line
 
 
 class CommandTable(NamedTuple):
-    """The program, whose options stand before any subcommand, and its subcommands."""
+    """The program and its subcommands."""
 
-    program: Subcommand
+    program: Subcommand  # with the options that are typed before a subcommand, such as --version
     subcommands: tuple[Subcommand, ...]
 
 
 def table() -> CommandTable:
-    """Return the records of the command tree."""
+    """Return the command tree of the program as records."""
     tree = program()
     context = tree.context_class(tree, info_name="pcatool", **tree.context_settings)
     below = (
@@ -117,7 +117,7 @@ def table() -> CommandTable:
 
 
 def _subcommand(command: Any, context: Any) -> Subcommand:
-    """Return the record of a Typer command."""
+    """Return the record of a Typer command in its Typer context."""
     params = command.get_params(context)
     values = {param.name: _value_of(command, param.name) for param in params}
     options = (_option(param, values[param.name]) for param in params if param.param_type_name == "option")
@@ -128,7 +128,7 @@ def _subcommand(command: Any, context: Any) -> Subcommand:
 
 
 def _value_of(command: Any, name: str) -> Value:
-    """Return the possible values of a parameter, from the last `Completion` in its annotation."""
+    """Return the values that complete parameter `name` of a command, from the last `Completion` in its annotation."""
     parameter = signature(command.callback).parameters.get(name)
     notes = get_args(parameter and parameter.annotation)
     found = next((note for note in reversed(notes) if isinstance(note, Completion)), NO_COMPLETION)
@@ -155,22 +155,22 @@ def first_sentence(text: str) -> str:
 
 
 def option_text(option: Option) -> str:
-    """Return an option as short text, in the form that the docstring of this module describes."""
+    """Return an option as short text, such as `-o|--output=@any`; the docstring of this module describes the form."""
     names = starred("|".join(option.names), option.repeatable)
     return names if option.metavar is None else f"{names}={value_text(option.value)}"
 
 
 def argument_text(argument: Argument) -> str:
-    """Return an argument as short text, in the form that the docstring of this module describes."""
+    """Return an argument as short text, such as `*@data`; the docstring of this module describes the form."""
     return starred(value_text(argument.value), argument.repeatable)
 
 
 def value_text(value: Value) -> str:
-    """Return values as short text: `@model@data`, `none pca zca`, `+loadings cos2`, or nothing."""
+    """Return values as short text, such as `@model@data`, `none pca zca` or `+loadings cos2`; "" if there are none."""
     files = "".join(f"@{kind}" for kind in value.files)
     return files or f"{'+' if value.listed else ''}{' '.join(value.words)}"
 
 
 def starred(text: str, repeatable: bool) -> str:
-    """Mark a repeatable option or argument with a star."""
+    """Return the short text of an option or argument, with a star before it if `repeatable`."""
     return f"*{text}" if repeatable else text

@@ -49,33 +49,33 @@ FILES = {
 }
 
 
-def page(one: Subcommand, tree: CommandTable) -> str:
-    """Return the manual page of a subcommand, or of the program.
+def page(command: Subcommand, tree: CommandTable) -> str:
+    """Return the manual page of a subcommand or of the program in `tree`, as roff.
 
     The page has no date, so that the same options give the same bytes.
     """
-    is_program = one is tree.program
-    name = name_of(one, tree)
+    is_program = command is tree.program
+    name = name_of(command, tree)
     lines = [
         r'.\" Made from the command tree by python -m pcatool.cli.manual',
         f'.TH {escaped(name.upper())} 1 "" "pcatool {__version__}" "pcatool manual"',
         ".nh",  # no hyphenation: names of commands and options stay whole
-        heading("NAME"), *prose(f"{name} - {one.about[:1].lower()}{one.about[1:]}"),
-        heading("SYNOPSIS"), bold(one.usage.split()[0]) + escaped(one.usage.removeprefix("pcatool")),
-        heading("DESCRIPTION"), *description(one.text),
+        heading("NAME"), *prose(f"{name} - {command.about[:1].lower()}{command.about[1:]}"),
+        heading("SYNOPSIS"), bold(command.usage.split()[0]) + escaped(command.usage.removeprefix("pcatool")),
+        heading("DESCRIPTION"), *description(command.text),
         *(commands_and_topics(tree) if is_program else ()),
-        *options(one, is_program),
-        heading("EXAMPLES"), *examples(one.text),
+        *options(command, is_program),
+        heading("EXAMPLES"), *examples(command.text),
         *term_section("EXIT STATUS", EXIT_STATUS),
         *term_section("ENVIRONMENT", ENVIRONMENT),
         *term_section("FILES", FILES),
-        heading("SEE ALSO"), *see_also(one, tree),
+        heading("SEE ALSO"), *see_also(command, tree),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
-def name_of(one: Subcommand, tree: CommandTable) -> str:
-    return "pcatool" if one is tree.program else f"pcatool-{one.name}"
+def name_of(command: Subcommand, tree: CommandTable) -> str:
+    return "pcatool" if command is tree.program else f"pcatool-{command.name}"
 
 
 def paragraphs(text: str) -> list[str]:
@@ -83,7 +83,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def description(text: str) -> Iterator[str]:
-    """Yield the help text without its examples; indented lines are not filled."""
+    """Yield the roff lines of a help text without its examples; `man` fills prose, but not indented lines."""
     at_start = True
     for part in paragraphs(text):
         first, *rest = part.split("\n")
@@ -101,7 +101,7 @@ def description(text: str) -> Iterator[str]:
 
 
 def examples(text: str) -> Iterator[str]:
-    """Yield the examples in the help text."""
+    """Yield the roff lines of the examples in a help text."""
     for part in paragraphs(text):
         first, *rest = part.split("\n")
         if first.strip() == "Examples:":
@@ -109,7 +109,7 @@ def examples(text: str) -> Iterator[str]:
 
 
 def commands_and_topics(tree: CommandTable) -> Iterator[str]:
-    """Yield the lists of subcommands and of help topics."""
+    """Yield the roff lines of the sections COMMANDS and TOPICS."""
     yield heading("COMMANDS")
     for command in tree.subcommands:
         yield from entry(rf"{bold(f'pcatool-{command.name}')}(1)", command.text.partition("\n")[0])
@@ -118,17 +118,17 @@ def commands_and_topics(tree: CommandTable) -> Iterator[str]:
         yield from entry(rf"{bold(f'pcatool-{topic}')}(7)", f"{summary(topic)}.")
 
 
-def options(one: Subcommand, is_program: bool) -> Iterator[str]:
-    """Yield the positional arguments, then the groups of options in the order of the help page."""
-    if one.arguments:
+def options(command: Subcommand, is_program: bool) -> Iterator[str]:
+    """Yield the roff lines of the sections ARGUMENTS and OPTIONS; options are grouped as in the help page."""
+    if command.arguments:
         yield heading("ARGUMENTS")
-        for argument in one.arguments:
+        for argument in command.arguments:
             dots = "..." if argument.repeatable else ""
             yield from entry(italic(f"{argument.metavar}{dots}"), argument.meaning)
     yield heading("OPTIONS")
-    groups = dict.fromkeys([*GROUPS, *(option.group for option in one.options)])
+    groups = dict.fromkeys([*GROUPS, *(option.group for option in command.options)])
     for group in groups:
-        members = [option for option in one.options if option.group == group]
+        members = [option for option in command.options if option.group == group]
         if members and not is_program:
             yield heading(f"{group} options", "SS")
         for option in members:
@@ -141,26 +141,29 @@ def option_term(option: Option) -> str:
 
 
 def term_section(name: str, entries: Mapping[str, str]) -> Iterator[str]:
-    """Yield a section of terms in bold and their meanings."""
+    """Yield the roff lines of section `name`: each term of `entries` in bold, then its meaning."""
     yield heading(name)
     for words, meaning in entries.items():
         yield from entry(bold(words), meaning)
 
 
-def see_also(one: Subcommand, tree: CommandTable) -> Iterator[str]:
-    """Yield the names of all other pages of section 1, and of the topics that describe the command."""
-    others = [name_of(other, tree) for other in (tree.program, *tree.subcommands) if other is not one]
-    near = topics() if one is tree.program else [topic for topic in topics() if describes(topic, one.name)]
+def see_also(command: Subcommand, tree: CommandTable) -> Iterator[str]:
+    """Yield the roff lines that name all other pages of section 1, and the topics that name the command.
+
+    The page of the program names all topics.
+    """
+    others = [name_of(other, tree) for other in (tree.program, *tree.subcommands) if other is not command]
+    near = topics() if command is tree.program else [topic for topic in topics() if describes(topic, command.name)]
     yield from page_names({1: others, 7: [f"pcatool-{topic}" for topic in near]})
 
 
 def describes(topic: str, command: str) -> bool:
-    """Whether a topic names a command in code, as in `fit` or `pcatool fit`."""
+    """Whether the text of a topic names a command, as `fit` in backquotes or as pcatool fit."""
     return bool(re.search(rf"`{command}\b|\bpcatool {command}\b", text_of(topic)))
 
 
 def page_names(sections: Mapping[int, list[str]]) -> Iterator[str]:
-    """Yield the names of pages, with commas between."""
+    """Yield roff lines with names of pages, separated by commas; `sections` maps a section number to names."""
     named = [f"{bold(name)}({section})" for section, names in sections.items() for name in names]
     yield from (f"{name}," for name in named[:-1])
     yield named[-1]
@@ -191,7 +194,7 @@ PAGES = Path(__file__).parent / "pages"
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """Yield the path below the folder of pages and the text of each page."""
+    """Yield (path below the folder of pages, text) of each manual page."""
     tree = table()
     yield "man1/pcatool.1", page(tree.program, tree)
     for command in tree.subcommands:
@@ -218,7 +221,7 @@ MARKS = {
 
 
 def escaped(text: str) -> str:
-    """Escape a line of text, or a word, for roff; a leading dot does not become a command."""
+    """Return a line of text, or a word, escaped for roff, so that a leading dot does not begin a request."""
     line = "".join(MARKS.get(letter, letter if letter.isascii() else f"\\[u{ord(letter):04X}]") for letter in text)
     return rf"\&{line}" if line.startswith(".") else line
 
@@ -232,7 +235,7 @@ def italic(text: str) -> str:
 
 
 def filled(marked: str) -> list[str]:
-    """Return roff as lines of at most WIDTH columns."""
+    """Return roff text as lines of at most WIDTH columns, broken at spaces only."""
     return textwrap.wrap(marked, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
@@ -242,23 +245,23 @@ def prose(text: str) -> list[str]:
 
 
 def heading(name: str, level: str = "SH") -> str:
-    """Return a heading of a section (SH) or subsection (SS)."""
+    """Return the roff line for the heading of a section (`level` SH) or subsection (SS)."""
     return f'.{level} "{escaped(name)}"' if re.search(r"\s", name) else f".{level} {escaped(name)}"
 
 
 def entry(words: str, meaning: str) -> list[str]:
-    """Return the lines of a term, given in roff, and of its meaning below."""
+    """Return the roff lines of a term and its meaning; `words` is roff, `meaning` plain text."""
     return [".TP", words, *prose(meaning)]
 
 
 def example(lines: Iterable[str]) -> list[str]:
-    """Return lines that `man` does not fill."""
+    """Return plain lines as roff lines that `man` indents and does not fill."""
     return [".RS 4", ".EX", *map(escaped, lines), ".EE", ".RE"]
 
 
 # --- Markdown ---
 
-# Code, bold, a link to another topic, another link, and a mark of Markdown that is none of these.
+# Groups: code; bold text; topic of a link to a topic; words and address of another link; any other mark of Markdown.
 INLINE = re.compile(
     r"`([^`]+)`|\*\*(.+?)\*\*|\[[^\]]*\]\(([a-z-]+)\.md\)|\[([^\]]*)\]\(([^)]*)\)|([`\[]|\*(?=\S)|<!--)"
 )
@@ -270,9 +273,9 @@ UNKNOWN = re.compile(r"####|>|[0-9]+\. |[*+] |---|<|!|\s")
 def markdown_to_roff(text: str) -> Iterator[str]:
     """Yield the lines of roff for headings, paragraphs, flat lists, fenced code and tables in Markdown.
 
-    Raises `ValueError` at anything else, so that nothing is lost.
+    Raises `ValueError` for any other Markdown, so that no text is lost.
     """
-    after_heading = True  # of the section that the caller begins
+    after_heading = True  # the caller begins with the heading of a section
     for block in _blocks(text):
         first = block[0]
         if not after_heading and not first.startswith(("#", "- ")):
@@ -294,7 +297,7 @@ def markdown_to_roff(text: str) -> Iterator[str]:
 
 
 def _blocks(text: str) -> Iterator[list[str]]:
-    """Yield the lines of each block; a fenced block may hold empty lines, a heading ends with its line."""
+    """Yield each block of Markdown as a list of lines; fenced code may have empty lines, a heading is one line."""
     block: list[str] = []
     for line in text.split("\n"):
         fenced = bool(block) and block[0].startswith("```")
@@ -332,12 +335,12 @@ def _inline(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return unmarked text as roff, with its spaces."""
+    """Return text without Markdown as roff; its spaces are kept."""
     return "".join(map(escaped, re.split(r"(\s+)", text)))  # word by word: any word may begin a line
 
 
 def _list(block: list[str]) -> Iterator[str]:
-    """Yield the items of a flat list."""
+    """Yield the roff lines of a flat list; raise `ValueError` for a nested list."""
     for item in re.split(r"\n(?=\S)", "\n".join(block)):
         if not item.startswith("- ") or re.search(r"^ +[-*] ", item, re.MULTILINE):
             raise ValueError(f"no roff for this Markdown: {item}")
@@ -345,7 +348,11 @@ def _list(block: list[str]) -> Iterator[str]:
 
 
 def _table(block: list[str]) -> Iterator[str]:
-    """Yield a table for the preprocessor tbl; cells are filled, and the last column takes what is left of the line."""
+    """Yield the roff lines of a Markdown table, for the preprocessor tbl.
+
+    tbl fills long cells, and gives the last column the remaining width of the line. Raises `ValueError` if a row has
+    more or fewer cells than the header.
+    """
     # "\|" is a bar inside a cell
     head, _, *rows = [
         [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in block
@@ -365,13 +372,13 @@ def _table(block: list[str]) -> Iterator[str]:
 
 
 def _cell(text: str, long: bool) -> str:
-    """Return a cell; in a column of long ones it is a block of text, which tbl fills."""
+    """Return a cell as roff; if `long`, as a block of text that tbl fills."""
     marked = _inline(text)
     return "\n".join(["T{", *filled(marked), "T}"]) if text and long else marked
 
 
 def _unbroken(line: str) -> str:
-    """Return a line of roff that is stored as several, because linters refuse long ones."""
+    """Return a line of roff, broken by backslashes at line ends, which `man` joins again; linters refuse long lines."""
     return (
         "\\\n".join(
             textwrap.wrap(
