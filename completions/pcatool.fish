@@ -110,8 +110,8 @@ function __pcatool_of --no-scope-shadowing
         case reconstruct
             set options \
                 '--from=scores rows'\t'Content of the input' \
-                '--preimage'\t'For a kernel model: estimate the rows by a map that is learned from its training rows' \
-                '--fill'\t'Return the original rows with only their missing cells replaced' \
+                '--preimage'\t'For a kernel model: estimate rows by a map that is learned from the training rows' \
+                '--fill'\t'Write the original rows; replace only their missing cells' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
                 '--header|--no-header'\t'--header: the first line holds names' \
@@ -206,7 +206,7 @@ function __pcatool_of --no-scope-shadowing
                 '-o|--output=@any'\t'Write a picture to this file: .png, .svg or .pdf (needs matplotlib, the extra \'plot\')' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--format=chart table csv json markdown'\t'Print the chart, or its numbers' \
-                '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Print the k that each rule for -k chooses, and where rules agree; with -o mark these k in the picture' \
+                '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Print the number of components that each rule for -k chooses, and the number on which most rules agree; with -o, mark these numbers in the picture' \
                 '--log'\t'With -o: draw eigenvalues on a logarithmic scale' \
                 '--log-components'\t'With -o: draw components on a logarithmic scale' \
                 '--all-components'\t'With -o: draw all components, not only the first 30' \
@@ -326,7 +326,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the picture (.png, .svg or .pdf; needs matplotlib, the extra \'plot\'), or for the table of --format' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--format=picture table csv json markdown'\t'Draw the picture, or write its numbers as a table; scores as csv only' \
+                '--format=picture table csv json markdown'\t'Draw the picture, or write its numbers as a table; csv only for scores' \
                 '--axes='\t'Components to draw: one or two for scores and biplot, any number for loadings' \
                 '--color='\t'Colour the rows by this column: classes get marks of their own, numbers get shades' \
                 '--scaling=rows columns'\t'Scaling of a biplot. rows: distances between points show distances between rows; columns: angles between arrows show correlations of columns' \
@@ -542,8 +542,8 @@ function __pcatool_commands
             'report'\t'Write an HTML page about a model and its rows' \
             'inspect'\t'Describe a model file in plain words' \
             'diff'\t'Compare two models' \
-            'update'\t'Add new rows to a model, without the old ones' \
-            'merge'\t'Merge several models into one, without their rows' \
+            'update'\t'Add new rows to a model, without the old rows' \
+            'merge'\t'Merge models into one model, without their rows' \
             'subtract'\t'Remove rows from a model, as for a sliding window' \
             'refit'\t'Fit a model with other settings, without its rows' \
             'completion'\t'Print a script for tab completion of pcatool in a shell' \

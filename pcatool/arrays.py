@@ -261,7 +261,7 @@ class NoRows(DataError):
 
 def nothing_to_fit() -> NoRows:
     """Return the error for a fit whose input has no rows."""
-    return NoRows("no rows to fit", "the input has names but no data")
+    return NoRows("the input has no rows to fit", "give an input with at least one row of data")
 
 
 def fold(accumulator: Accumulator[Item, Part], parts: Iterable[Part]) -> Part:

@@ -54,12 +54,12 @@ class ExitCode(NamedTuple):
 
 # The exit codes of the command line. A run that a signal stops ends with 128 + number of the signal.
 EXIT_CODES = {
-    0: ExitCode("done", "Success, also if the reader of a pipe stops early."),
-    2: ExitCode("wrong usage", "Wrong usage."),
-    3: ExitCode("bad data", "Bad data, or a missing column."),
-    4: ExitCode("not a usable model", "Not a usable model."),
+    0: ExitCode("done", "The run was successful, or the reader of a pipe stopped early."),
+    2: ExitCode("wrong usage", "The call is wrong."),
+    3: ExitCode("bad data", "The data are bad, or a column is missing."),
+    4: ExitCode("not a usable model", "A file is not a usable model."),
     5: ExitCode("cannot read or write", "A file could not be read or written, or does not exist."),
-    6: ExitCode("refused", "Refused: not enough memory or accuracy."),
+    6: ExitCode("refused", "The run was refused, because it needs more memory or accuracy than there is."),
 }
 
 # Most characters of a value quoted in a message; a longer value would hide the message.

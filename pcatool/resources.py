@@ -215,4 +215,6 @@ def cannot_spool(error: OSError, content: str = "rows") -> FileError:
         folder = gettempdir()
     except OSError:  # no temporary folder is writable
         folder = os.environ.get("TMPDIR", "/tmp")
-    return FileError.from_os(folder, f"spool {content} to", error)
+    failed = FileError.from_os(folder, f"write {content} to a temporary file in", error)
+    failed.add_remedy("set the variable TMPDIR to a writable folder with enough space")
+    return failed

@@ -187,7 +187,10 @@ def test_a_disk_that_fills_up(taken: int | None, temporary: Path, monkeypatch: p
 
     monkeypatch.setattr(os, "pwritev", first)
     monkeypatch.setattr(os, "pwrite", then)
-    with pytest.raises(FileError, match=r"^cannot spool rows to .*: No space left on device$") as error:
+    said = (
+        r"^cannot write rows to a temporary file in .*: No space left on device; set the variable TMPDIR to a "
+    )
+    with pytest.raises(FileError, match=said) as error:
         Spool().put([memoryview(b"0123456789")], 100)
     assert f"'{temporary}'" in str(error.value)
     assert error.value.exit_code == 5
@@ -196,7 +199,7 @@ def test_a_disk_that_fills_up(taken: int | None, temporary: Path, monkeypatch: p
 
 def test_a_temporary_file_that_cannot_be_made(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(temporary / "gone"))
-    with pytest.raises(FileError, match=r"^cannot spool rows to .*: No such file or directory$"):
+    with pytest.raises(FileError, match=r"^cannot write rows to a temporary file in .*: No such file or directory;"):
         Spool()
 
 
@@ -229,7 +232,9 @@ def test_a_limit_of_the_system(tmp_path: Path) -> None:
         text=True,
         timeout=60,
     )
-    assert done.stdout.splitlines() == [f"cannot spool rows to '{tmp_path}': File too large", "True"], done.stderr
+    remedy = "set the variable TMPDIR to a writable folder with enough space"
+    said = f"cannot write rows to a temporary file in '{tmp_path}': File too large; {remedy}"
+    assert done.stdout.splitlines() == [said, "True"], done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -250,5 +255,5 @@ def test_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/nonexistent"])
     monkeypatch.setenv("TMPDIR", "/nonexistent")
-    with pytest.raises(FileError, match="cannot spool rows to '/nonexistent'"):
+    with pytest.raises(FileError, match="cannot write rows to a temporary file in '/nonexistent'"):
         Spool()

@@ -173,15 +173,15 @@ TRUTH_VALUES = ("true", "false", "yes", "no", "on", "off", "0", "1", "2")
 TABLE_SUFFIXES = tuple(suffix for name in READERS for suffix in READERS[name].suffixes)
 FILE_SUFFIXES = (*TABLE_SUFFIXES, MODEL_SUFFIX, *COMPRESSED)
 
-# Metavar -> (mark between values, noun for one value), for options that take several values.
+# Metavar -> (mark between values, noun for the values), for options that take several values.
 SEPARATORS = {
-    "COLS": (",", "column"),
-    "NAMES": (",", "value"),
-    "all|NAMES": (",", "rule"),
-    "M,N": (",", "component"),
-    "X,Y": (",", "component"),
-    "HxW": ("x", "number of pixels"),
-    "WxH": ("x", "length"),
+    "COLS": (",", "several columns"),
+    "NAMES": (",", "several values"),
+    "all|NAMES": (",", "several rules"),
+    "M,N": (",", "several components"),
+    "X,Y": (",", "two components"),
+    "HxW": ("x", "height and width"),
+    "WxH": ("x", "width and height"),
 }
 
 
@@ -218,7 +218,9 @@ def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
     for word in words:
         short, equals, value = word.partition("=")
         if equals and value and short in options:
-            raise UsageError(f"{show(word)}: a short option takes no =", f"write {short} {value}")
+            raise UsageError(
+                f"{show(word)} has an equals sign, which is allowed after long options only", f"write {short} {value}"
+            )
 
 
 def refuse_value_of_flag(words: Sequence[str], flags: Collection[str], with_value: Collection[str]) -> None:
@@ -232,7 +234,7 @@ def refuse_value_of_flag(words: Sequence[str], flags: Collection[str], with_valu
         if before and word.lower() in TRUTH_VALUES and not os.path.lexists(word):
             raise UsageError(
                 f"{show(word)} after {before} would be read as a file, which does not exist",
-                f"{before} takes no value: leave out {show(word)}, or leave out both words",
+                f"{before} takes no value, so leave out {show(word)}, or leave out both words",
             )
         before = word if word in flags else ""
         at += _option_at(words, at, with_value)[2]
@@ -246,7 +248,7 @@ def refuse_split_values(
 ) -> None:
     """Refuse `-c a b`, which would be read as column a of a file called b.
 
-    `separators` maps the name of each option with several values to (mark between values, noun for one value).
+    `separators` maps the name of each option with several values to (mark between values, noun for the values).
     `with_value` are the names of all options with a value. `arguments` are words that are valid as arguments,
     such as kinds of plots.
     """

@@ -15,6 +15,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pcatool.errors import counted
 from pcatool.registry import PLOTS
 from pcatool.terminal import BOLD, styled
 
@@ -76,7 +77,7 @@ def command_page(usage: str, command: Any, params: Iterable[Any], words: Sequenc
         return layout(usage, text, {"Arguments": arguments, **options})
     usual = {"Arguments": arguments, "Options": [entry for group in options.values() for entry in group]}
     name = f"{command.name} {kind}" if unsuited else command.name
-    more = f"{left_out} more options: 'pcatool {name} --help'." if left_out else ""
+    more = f"'pcatool {name} --help' shows {counted(left_out, 'more option')}." if left_out else ""
     return layout(usage, summary_and_examples(text), usual, more)
 
 

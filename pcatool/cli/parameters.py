@@ -46,7 +46,7 @@ Inputs = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="INPUT...",
-        help="CSV or Parquet: files, folders, globs; standard input if - or omitted.",
+        help="CSV or Parquet files, folders or globs; - or no INPUT means standard input.",
         show_default=False,
     ),
     DATA,
@@ -60,7 +60,7 @@ Subject = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="MODEL|DATA...",
-        help="A model, or data to fit first; standard input if - or omitted.",
+        help="A model, or data to fit first; - or no argument means standard input.",
         show_default=False,
     ),
     MODEL_OR_DATA,
@@ -154,7 +154,7 @@ def _without_columns(path: str, columns: str) -> str:
 
     with suppress(PcatoolError):  # a model from standard input cannot be read again
         if path != STDIN and load_model(path).statistic is None:
-            return f"a new fit (pcatool fit -x {columns or 'COLUMN'})"
+            return f"a new fit, pcatool fit DATA -x {columns or 'COLUMN'} -o NEW.npz"
     return f"pcatool refit {quote(path)} -x {columns or 'COLUMN'} -o NEW.npz"
 
 

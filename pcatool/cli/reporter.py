@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from pcatool.cli.signals import OUT_OF_MEMORY, is_memory_limited, open_devnull_on, stop_in
-from pcatool.errors import FileError, PcatoolError, RefusedError, grouped, is_out_of_memory, printable, show
+from pcatool.errors import FileError, PcatoolError, RefusedError, counted, is_out_of_memory, printable, show
 from pcatool.options import GeneralOptions
 from pcatool.progress import ProgressOnly, Reporter, report_to
 
@@ -234,11 +234,11 @@ class ConsoleReporter(ProgressOnly):
             for line in lines:
                 print_message(line)
             if "files_written" not in facts and (self.files_read > 1 or self.skipped):
-                left_out = f", {grouped(len(self.skipped))} left out" if self.skipped else ""
-                print_message(f"{grouped(self.files_read)} files read{left_out}")
+                left_out = f"; {counted(len(self.skipped), 'file')} left out" if self.skipped else ""
+                print_message(f"{counted(self.files_read, 'file')} read{left_out}")
             if self.cluster_parts is not None:
                 engine, parts = self.cluster_parts
-                print_message(f"engine {engine}: {parts} part" + ("s" if parts != 1 else ""))
+                print_message(f"{counted(parts, 'part')} of the input processed by engine {engine}")
             if seconds < 100:
                 print_message(f"took {seconds:.2g} s")
             else:

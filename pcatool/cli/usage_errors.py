@@ -82,7 +82,7 @@ def _explanation(error: TyperException, command: Any, program: Any) -> str:
     if kind == "MissingParameter":
         param: Any = getattr(error, "param", None)
         meaning = re.split(r"[;:]", param.help)[0].rstrip(".")
-        return f"{command.name} needs a {param.metavar.rstrip('.')}, {meaning[:1].lower()}{meaning[1:]}"
+        return f"{command.name} needs {param.metavar.rstrip('.')}, {meaning[:1].lower()}{meaning[1:]}"
     message = error.format_message().strip().rstrip(".")
     return message[:1].lower() + message[1:]
 
@@ -97,8 +97,9 @@ def _no_option_message(name: str, command: Any, program: Any) -> str:
     if name.lstrip("-") in program.commands:
         return f"{show(name)} is a command, not an option; write pcatool {name.lstrip('-')}"
     if command is not program and name.lstrip("-").lower() in command.argument_names:
-        return f"no option {show(name)}; give the name alone, as in: pcatool {command.name} {command.options_metavar}"
-    return f"no option {show(name)}{_option_hint(name, command, program)}"
+        right = f"pcatool {command.name} {command.options_metavar}"
+        return f"{show(name)} is an argument, not an option; write its value alone, as in {right}"
+    return f"there is no option {show(name)}{_option_hint(name, command, program)}"
 
 
 def _option_hint(name: str, command: Any, program: Any) -> str:
@@ -116,7 +117,7 @@ def _option_hint(name: str, command: Any, program: Any) -> str:
         return f"; {SENTENCES[word]}"
     with_option = [other.name for other in program.commands.values() if option in other.option_names]
     if with_option:
-        return f"; {option} is for {', '.join(with_option)}"
+        return f"; {option} is an option of {', '.join(with_option)}"
     near = nearest(name, [option for option in options if option.startswith("--")])
     return f"; did you mean {near}?" if near else ""
 
@@ -133,7 +134,7 @@ def no_command(name: str, known: Iterable[str]) -> UsageError:
     if name in topics():
         return UsageError(f"{show(name)} is a help topic, not a command", f"write pcatool help {name}")
     return UsageError(
-        f"no command {show(name)}", f"did you mean {near}?" if near else f"choose one of: {', '.join(known)}"
+        f"there is no command {show(name)}", f"did you mean {near}?" if near else f"choose one of: {', '.join(known)}"
     )
 
 
@@ -142,7 +143,7 @@ def no_topic(name: str, commands: Sequence[str]) -> UsageError:
     near = _command_alias(name)
     near = near if near in commands else nearest(name, [*topics(), *commands])
     hint = f"did you mean {near}?" if near else f"choose one of: {', '.join(topics())}, or a command"
-    return UsageError(f"no help topic or command {show(name)}", hint)
+    return UsageError(f"there is no help topic or command {show(name)}", hint)
 
 
 def _command_alias(name: str) -> str | None:
@@ -153,13 +154,12 @@ def _command_alias(name: str) -> str | None:
 def further_values_error(flag: str, value: str, more: Sequence[str], kind: tuple[str, str]) -> UsageError:
     """Return the error for words after the value of an option that look like further values.
 
-    `more` are these words. `kind` is (mark that separates values, noun for one value).
+    `more` are these words. `kind` is (mark that separates values, noun for the values).
     """
-    mark, one = kind
+    mark, nouns = kind
     terms = [part for part in (word.strip(",") for word in (value, *more)) if part]
-    what = f"it looks like a {one}" if len(more) == 1 else f"they look like {one}s"
+    files = "a file, which does not exist" if len(more) == 1 else "files, which do not exist"
     return UsageError(
-        f"{', '.join(show(word) for word in more)} after {flag} {shlex.quote(value)} would be read as a file, which "
-        "does not exist",
-        f"{what}: write {flag} {shlex.quote(mark.join(terms))}",
+        f"{', '.join(show(word) for word in more)} after {flag} {shlex.quote(value)} would be read as {files}",
+        f"to give {nouns}, write {flag} {shlex.quote(mark.join(terms))}",
     )

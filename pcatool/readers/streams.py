@@ -224,7 +224,7 @@ def copy_to_file(stream: ByteStream, name: str) -> FileBytes:
             copy.flush()
             return FileBytes(os.dup(copy.fileno()), name)
     except OSError as error:
-        raise cannot_spool(error, "a pipe") from None
+        raise cannot_spool(error, "input from a pipe") from None
 
 
 def read_whole(stream: ByteStream) -> bytes:
@@ -275,7 +275,7 @@ class CopyingFile(FileBytes):
             while rest:
                 rest = rest[os.write(self._kept.descriptor, rest) :]
         except OSError as error:
-            raise cannot_spool(error, "a pipe") from None
+            raise cannot_spool(error, "input from a pipe") from None
         return data
 
     def close(self) -> None:
@@ -291,4 +291,4 @@ def _unnamed_file(name: str) -> FileBytes:
         with TemporaryFile(buffering=0) as file:
             return FileBytes(os.dup(file.fileno()), name)
     except OSError as error:
-        raise cannot_spool(error, "a pipe") from None
+        raise cannot_spool(error, "input from a pipe") from None

@@ -14,7 +14,7 @@ import pytest
 
 from pcatool import options
 from pcatool.cli import app, help_page
-from pcatool.errors import UsageError
+from pcatool.errors import UsageError, counted
 from pcatool.registry import PLOTS
 from pcatool.terminal import Screen
 
@@ -116,7 +116,7 @@ def test_the_short_page_is_a_part_of_the_whole(name: str) -> None:
     usual, every = (re.findall(r"^ {2}(?:-.,| {3}) --[a-z0-9-]+", text, re.MULTILINE) for text in lists)
     assert 1 <= len(usual) <= 16
     if len(usual) < len(every):
-        assert short.endswith(f"\n\n{len(every) - len(usual)} more options: 'pcatool {name} --help'.\n")
+        assert short.endswith(f"\n\n'pcatool {name} --help' shows {counted(len(every) - len(usual), 'more option')}.\n")
 
 
 @pytest.mark.parametrize("kind", list(PLOTS))
@@ -132,7 +132,8 @@ def test_a_page_on_one_kind_of_plot(kind: str) -> None:
     assert unsuited <= every
     assert shown == every - unsuited
     assert text_of("help", "plot", kind) == text
-    assert text_of("plot", kind, "-h").endswith(f"more options: 'pcatool plot {kind} --help'.\n")
+    last = text_of("plot", kind, "-h").splitlines()[-1]
+    assert re.fullmatch(rf"'pcatool plot {kind} --help' shows \d+ more options\.", last)
 
 
 VALUES = {"--scaling": "rows", "--color": "a", "--from": "rows", "--engine": "dask", "--scheduler": "x:1", "kernel": ""}

@@ -183,7 +183,7 @@ def test_markdown_as_roff(text: str) -> None:
      "an *accent*", "a `b", "[a]", "    code"],
 )  # fmt: skip
 def test_other_markdown_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="no roff for this Markdown"):
+    with pytest.raises(ValueError, match="cannot turn this Markdown into roff"):
         list(markdown_to_roff(f"first\n\n{text}\n"))
 
 

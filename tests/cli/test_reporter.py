@@ -225,7 +225,7 @@ def test_left_out_rows_columns_and_files_are_counted(capsys: pytest.CaptureFixtu
     _, said = summary(capsys, *words, "-v")
     assert "note: left out text column 'name' (first value 'x')" in said
     assert "1 column left out: 'name'" in said
-    assert "2 files read, 1 left out" in said
+    assert "2 files read; 1 file left out" in said
     out, said = summary(capsys, *words, "--json")
     facts = json.loads(out)
     assert (facts["command"], facts["rows_read"], facts["rows_dropped"]) == ("fit", 4, 1)
@@ -258,7 +258,7 @@ def test_parts_of_a_cluster_are_counted(capsys: pytest.CaptureFixture[str]) -> N
     out, said = capsys.readouterr()
     facts = json.loads(out)
     assert (facts["engine"], facts["parts"]) == ("dask", 1)
-    assert said.splitlines()[0] == "pcatool: engine dask: 1 part"
+    assert said.splitlines()[0] == "pcatool: 1 part of the input processed by engine dask"
 
 
 def test_control_characters_of_names_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:

@@ -129,8 +129,8 @@ HANGS = """
 import os, signal, threading, time
 from pcatool.cli.signals import exit_now, stoppable
 from pcatool.stores.interruptible_calls import uninterrupted
-threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 began = time.monotonic()
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     with stoppable():
         uninterrupted(lambda: time.sleep(60), 0.2)

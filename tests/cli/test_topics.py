@@ -80,7 +80,7 @@ def test_a_pipe_gets_markdown_with_links_as_commands(topic: str, capsys: pytest.
     ],
 )
 def test_the_nearest_name_is_suggested(word: str, near: str) -> None:
-    with pytest.raises(UsageError, match=f"no help topic or command '{word}'; did you mean {near}?"):
+    with pytest.raises(UsageError, match=f"there is no help topic or command '{word}'; did you mean {near}?"):
         app.run(["help", word])
 
 

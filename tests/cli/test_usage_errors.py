@@ -21,12 +21,12 @@ NUMBER = "-k 'X' is not a number of components; give a whole number from 1, a sh
 WRONG = {
     # commands
     "--fit houses.csv": "'--fit' is a command, not an option; write pcatool fit; see 'pcatool --help'",
-    "Fit houses.csv": "no command 'Fit'; did you mean fit?",
-    "train houses.csv": "no command 'train'; did you mean fit?",
-    "predict m.npz": "no command 'predict'; did you mean transform?",
-    "inverse_transform m.npz": "no command 'inverse_transform'; did you mean reconstruct?",
-    "expl m.npz": "no command 'expl'; did you mean explain-variance?",
-    "version": "no command 'version'; did you mean --version?",
+    "Fit houses.csv": "there is no command 'Fit'; did you mean fit?",
+    "train houses.csv": "there is no command 'train'; did you mean fit?",
+    "predict m.npz": "there is no command 'predict'; did you mean transform?",
+    "inverse_transform m.npz": "there is no command 'inverse_transform'; did you mean reconstruct?",
+    "expl m.npz": "there is no command 'expl'; did you mean explain-variance?",
+    "version": "there is no command 'version'; did you mean --version?",
     # dashes, quotation marks and signs of equality
     "fit houses.csv –k 1 -o x": "'–k' begins with a typographic dash, not a hyphen; type -k",
     "fit houses.csv −k 1 -o x": "'−k' begins with a typographic dash, not a hyphen; type -k",
@@ -34,7 +34,7 @@ WRONG = {
     "fit houses.csv –-columns=a -o x": "'–-columns=a' begins with a typographic dash, not a hyphen; type --columns=a",
     "fit “houses.csv” -o x": "'“houses.csv”' begins with a typographic quotation mark; use a plain quotation "
     "mark, ' or \", or no quotation mark",
-    "fit houses.csv -k=1 -o x": "'-k=1': a short option takes no =; write -k 1",
+    "fit houses.csv -k=1 -o x": "'-k=1' has an equals sign, which is allowed after long options only; write -k 1",
     # a model that has lost its option
     "fit houses.csv x.npz": "fit needs -o MODEL, the file to write the model to; write -o x.npz",
     # numbers of components
@@ -67,13 +67,14 @@ WRONG = {
     "explain-variance m.npz --format tabel": "invalid value 'tabel' for --format: choose table, csv, json or markdown; "
     "did you mean tab",
     # what the parser finds
-    "transform": "transform needs a MODEL, a file made by pcatool fit; see 'pcatool transform --help'",
+    "transform": "transform needs MODEL, a file made by pcatool fit; see 'pcatool transform --help'",
     "fit houses.csv -o": "-o needs a value; see 'pcatool fit --help'",
     "--columns a fit houses.csv": "option '--columns' belongs after the command, as in pcatool fit --columns; see",
     "diff a.npz b.npz --columns a": "option '--columns' is for fit, explain-variance, scree, components, plot, refit, "
     "not for diff; see 'pcatool diff --help'",
-    "transform --model m.npz houses.csv": "no option '--model'; give the name alone, as in: pcatool transform MODEL ",
-    "fit houses.csv -Z": "no option '-Z'; see 'pcatool fit --help'",
+    "transform --model m.npz houses.csv": "'--model' is an argument, not an option; write its value alone, "
+    "as in pcatool transform MODEL ",
+    "fit houses.csv -Z": "there is no option '-Z'; see 'pcatool fit --help'",
     "fit houses.csv -o x --quiet=yes": "option '--quiet' does not take a value; see 'pcatool fit --help'",
     # how tables are read
     "fit t.csv -o x --decimal ';'": "--decimal ';' is not a decimal mark; give '.' or ','",

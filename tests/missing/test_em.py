@@ -471,7 +471,12 @@ REFUSED: dict[str, tuple[Array, int, type[PcatoolError], str]] = {
         "columns 'c2', 'c3' have no value; leave the columns out with -x",
     ),
     "no value at all": (np.full((3, 2), N), 1, DataError, "every cell is missing; give rows with values"),
-    "no rows": (np.zeros((0, 2)), 1, DataError, "no rows to fit; the input has names but no data"),
+    "no rows": (
+        np.zeros((0, 2)),
+        1,
+        DataError,
+        "the input has no rows to fit; give an input with at least one row of data",
+    ),
     "too many components": (
         np.ones((3, 2)),
         3,

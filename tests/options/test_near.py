@@ -101,33 +101,35 @@ def answer(call: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
 
 
 OTHERS = {
-    "fit t.csv --dropna": "no option '--dropna'; --missing drop drops rows with missing cells; see",
-    "fit t.csv --random-state 1": "no option '--random-state'; did you mean --seed?",
-    "fit t.csv --group-by a": "no option '--group-by'; there are no fits by group: ",
-    "fit t.csv --varimax": "no option '--varimax'; there is no rotation of components: ",
-    "fit t.csv --impute mean": "no option '--impute'; --missing mean or em fits with missing cells, ",
-    "fit t.csv --n_components 2": "no option '--n_components'; did you mean --components?",
-    "fit t.csv --scale": "no option '--scale'; did you mean --standardize?",
-    "fit t.csv --n_jobs 2": "no option '--n_jobs'; did you mean --threads?",
-    "fit t.csv --sep ,": "no option '--sep'; did you mean --delimiter?",
-    "fit t.csv --na-values x": "no option '--na-values'; did you mean --null-value?",
-    "fit t.csv --svd-solver full": "no option '--svd-solver'; did you mean --solver?",
-    "fit t.csv --index-col 0": "no option '--index-col'; did you mean --row-names?",
-    "fit t.csv --include a": "no option '--include'; did you mean --columns?",
-    "fit t.csv --not-columns a": "no option '--not-columns'; did you mean --exclude?",
-    "fit t.csv --ncp 3": "no option '--ncp'; did you mean --components?",
-    "fit t.csv --with-mean": "no option '--with-mean'; did you mean --center?",
-    "fit t.csv --dry-run": "no option '--dry-run'; did you mean --plan?",
-    "fit t.csv --na.action omit": "no option '--na.action'; --missing drop drops rows",
-    "fit t.csv --whitening": "no option '--whitening'; did you mean --whiten?",
-    "fit t.csv --one-hot": "no option '--one-hot'; text columns are not encoded: ",
-    "fit t.csv --tsne": "no option '--tsne'; --method is pca, kernel or supervised; see",
-    "fit t.csv --tol 1": "no option '--tol'; there is no tolerance to set: ",
-    "fit t.csv --oversamples 5": "no option '--oversamples'; the number of extra directions is not set by hand: ",
-    "fit t.csv --n-oversamples 5": "no option '--n-oversamples'; the number of extra directions is not set by hand: ",
-    "plot scores t.csv --title x": "no option '--title'; pictures have no such setting: ",
-    "inspect m.npz --n-jobs 2": "no option '--n-jobs'; --threads is for fit, transform, ",
-    "fit t.csv --blarg": "no option '--blarg'; see 'pcatool fit --help'",
+    "fit t.csv --dropna": "there is no option '--dropna'; --missing drop drops rows with missing cells; see",
+    "fit t.csv --random-state 1": "there is no option '--random-state'; did you mean --seed?",
+    "fit t.csv --group-by a": "there is no option '--group-by'; there are no fits by group: ",
+    "fit t.csv --varimax": "there is no option '--varimax'; there is no rotation of components: ",
+    "fit t.csv --impute mean": "there is no option '--impute'; --missing mean or em fits with missing cells, ",
+    "fit t.csv --n_components 2": "there is no option '--n_components'; did you mean --components?",
+    "fit t.csv --scale": "there is no option '--scale'; did you mean --standardize?",
+    "fit t.csv --n_jobs 2": "there is no option '--n_jobs'; did you mean --threads?",
+    "fit t.csv --sep ,": "there is no option '--sep'; did you mean --delimiter?",
+    "fit t.csv --na-values x": "there is no option '--na-values'; did you mean --null-value?",
+    "fit t.csv --svd-solver full": "there is no option '--svd-solver'; did you mean --solver?",
+    "fit t.csv --index-col 0": "there is no option '--index-col'; did you mean --row-names?",
+    "fit t.csv --include a": "there is no option '--include'; did you mean --columns?",
+    "fit t.csv --not-columns a": "there is no option '--not-columns'; did you mean --exclude?",
+    "fit t.csv --ncp 3": "there is no option '--ncp'; did you mean --components?",
+    "fit t.csv --with-mean": "there is no option '--with-mean'; did you mean --center?",
+    "fit t.csv --dry-run": "there is no option '--dry-run'; did you mean --plan?",
+    "fit t.csv --na.action omit": "there is no option '--na.action'; --missing drop drops rows",
+    "fit t.csv --whitening": "there is no option '--whitening'; did you mean --whiten?",
+    "fit t.csv --one-hot": "there is no option '--one-hot'; text columns are not encoded: ",
+    "fit t.csv --tsne": "there is no option '--tsne'; --method is pca, kernel or supervised; see",
+    "fit t.csv --tol 1": "there is no option '--tol'; there is no tolerance to set: ",
+    "fit t.csv --oversamples 5": "there is no option '--oversamples'; the number of extra directions is not set by "
+    "hand: ",
+    "fit t.csv --n-oversamples 5": "there is no option '--n-oversamples'; the number of extra directions is not set by "
+    "hand: ",
+    "plot scores t.csv --title x": "there is no option '--title'; pictures have no such setting: ",
+    "inspect m.npz --n-jobs 2": "there is no option '--n-jobs'; --threads is an option of fit, transform, ",
+    "fit t.csv --blarg": "there is no option '--blarg'; see 'pcatool fit --help'",
 }
 
 
@@ -159,31 +161,31 @@ def test_settings_of_the_api() -> None:
 
 
 APART = {
-    "fit -c a b t.csv -o m.npz": "'b' after -c a would be read as a file, which does not exist; it looks like a "
-    "column: write -c a,b\n",
-    "fit t.csv -c a, b -o m.npz": "'b' after -c a, would be read as a file, which does not exist; it looks like a "
-    "column: write -c a,b\n",
-    "fit t.csv -x a b c -o m.npz": "'b', 'c' after -x a would be read as a file, which does not exist; they look like "
-    "columns: write -x a,b,c\n",
-    "fit t.csv --columns=a 'b c' -o m.npz": "'b c' after --columns a would be read as a file, which does not exist; it "
-    "looks like a column: write --columns 'a,b c'\n",
+    "fit -c a b t.csv -o m.npz": "'b' after -c a would be read as a file, which does not exist; to give "
+    "several columns, write -c a,b\n",
+    "fit t.csv -c a, b -o m.npz": "'b' after -c a, would be read as a file, which does not exist; to give "
+    "several columns, write -c a,b\n",
+    "fit t.csv -x a b c -o m.npz": "'b', 'c' after -x a would be read as files, which do not exist; to give "
+    "several columns, write -x a,b,c\n",
+    "fit t.csv --columns=a 'b c' -o m.npz": "'b c' after --columns a would be read as a file, which does not exist; "
+    "to give several columns, write --columns 'a,b c'\n",
     "fit -ca b t.csv -o m.npz": "'b' after -c a would",
     "fit t.csv -c a Sepal.Length -o m.npz": "'Sepal.Length' after -c a would",
     "fit t.csv -c a km/h -o m.npz": "'km/h' after -c a would",
     "transform --keep a b m.npz t.csv": "'b' after --keep a would",
     "fit t.csv --method supervised --label a b -o m.npz": "'b' after --label a would",
-    "fit t.csv --triples a b c -o m.npz": "'b', 'c' after --triples a would be read as a file, which does not exist; "
-    "they look like columns: write --triples a,b,c\n",
+    "fit t.csv --triples a b c -o m.npz": "'b', 'c' after --triples a would be read as files, which do not exist; to "
+    "give several columns, write --triples a,b,c\n",
     "components t.csv --values loadings cos2": "'cos2' after --values loadings would",
     "scree t.csv --rules kaiser elbow": "'elbow' after --rules kaiser would",
     "plot scores t.csv --axes 1 2 -o x.png": "'2' after --axes 1 would",
-    "components t.csv --image 8 8 -o x.png": "'8' after --image 8 would be read as a file, which does not exist; it "
-    "looks like a number of pixels: write --image 8x8\n",
+    "components t.csv --image 8 8 -o x.png": "'8' after --image 8 would be read as a file, which does not exist; to "
+    "give height and width, write --image 8x8\n",
 }
 ALONE = {
     "fit t.csv --standardize true -o m.npz": "'true' after --standardize would be read as a file, which does not "
-    "exist; --standardize takes no value: leave out 'true', or leave out both words\n",
-    "fit -s 1 t.csv -o m.npz": "'1' after -s would be read as a file, which does not exist; -s takes no value: ",
+    "exist; --standardize takes no value, so leave out 'true', or leave out both words\n",
+    "fit -s 1 t.csv -o m.npz": "'1' after -s would be read as a file, which does not exist; -s takes no value, so ",
     "fit t.csv --center FALSE -o m.npz": "'FALSE' after --center would",
     "fit t.csv --no-header 0 -o m.npz": "'0' after --no-header would",
     "fit t.csv -o m.npz --verbose 2": "'2' after --verbose would",

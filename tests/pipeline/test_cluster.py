@@ -237,7 +237,7 @@ def test_the_summary(here: Path, elsewhere: dict[str, str], plain_environment: d
     assert facts["mean_squared_error"] == pytest.approx(errors.mean(), rel=1e-13)
     assert facts["rows_incomplete"] > 0
     assert "pcatool: 4 parts written to out/\n" in done.stderr
-    assert "pcatool: 4 files read, 1 left out\n" in done.stderr
+    assert "pcatool: 4 files read; 1 file left out\n" in done.stderr
     command = [word for word in command if word not in ("--skip-bad", "--json")]
     done = subprocess.run(command, env=plain_environment, capture_output=True, text=True)
     assert done.returncode == 3

@@ -196,7 +196,7 @@ def test_no_room_for_the_copy_of_a_pipe(
     pipe = through_a_pipe(tables / "rows.csv")
     done = called("fit", pipe, "-o", tmp_path / "m.npz", "--scores", tmp_path / "s.csv")
     assert done.code == 5
-    assert "spool a pipe to" in done.said
+    assert "write input from a pipe to a temporary file in" in done.said
     assert "No space left on device" in done.said
     assert not (tmp_path / "m.npz").exists()
     assert not (tmp_path / "s.csv").exists()
@@ -210,7 +210,7 @@ def test_without_a_folder_for_the_copy(
 
     monkeypatch.setattr("tempfile.TemporaryFile", refused)
     done = called("fit", through_a_pipe(tables / "rows.csv"), "-o", tmp_path / "m.npz", "--scores", tmp_path / "s.csv")
-    assert (done.code, "spool a pipe to" in done.said) == (5, True)
+    assert (done.code, "write input from a pipe to a temporary file in" in done.said) == (5, True)
 
 
 def test_a_reader_that_has_enough_of_the_scores_leaves_the_model(

@@ -106,7 +106,7 @@ def test_other_settings_of_a_fit_are_refused_still(
         "m.npz is already fitted: -s has no effect"
     )
     assert answer("scree m.npz -k 2 --rules all", folder, capsys, monkeypatch)[2] == (
-        "-k has no effect with --rules: the rules use all components; leave out -k"
+        "-k has no effect with --rules, because the rules use all components; leave out -k"
     )
 
 

@@ -163,7 +163,7 @@ def test_without_one_all_are_built(words: list[str], built: list[str], capsys: p
 
 def test_a_slip_in_the_name_is_compared_with_all() -> None:
     for slip, name in (("fitt", "fit"), ("scre", "scree"), ("explain", "explain-variance")):
-        with pytest.raises(UsageError, match=f"no command '{slip}'; did you mean {name}"):
+        with pytest.raises(UsageError, match=f"there is no command '{slip}'; did you mean {name}"):
             app.run([slip])
 
 
@@ -172,13 +172,14 @@ WRONG = {
     "transform m.npz --standardize": "option '--standardize' is for ",
     "scree -s --keep a": "option '--keep' is for fit, transform, reconstruct, report, not for scree",
     "reconstruct m.npz -s": "option '-s' is for ",
-    "fit --n-components 3": "no option '--n-components'; did you mean --components?",
-    "transform --n-components 3": "no option '--n-components'",
-    "explain-variance --formt csv": "no option '--formt'; did you mean --format?",
-    "transform --model m.npz": "no option '--model'; give the name alone, as in: pcatool transform ",
+    "fit --n-components 3": "there is no option '--n-components'; did you mean --components?",
+    "transform --n-components 3": "there is no option '--n-components'",
+    "explain-variance --formt csv": "there is no option '--formt'; did you mean --format?",
+    "transform --model m.npz": "'--model' is an argument, not an option; write its value alone, as in pcatool "
+    "transform ",
     "fit -k": "-k needs a value",
-    "transform": "transform needs a MODEL",
-    "scree --nothing-like-it": "no option '--nothing-like-it'",
+    "transform": "transform needs MODEL",
+    "scree --nothing-like-it": "there is no option '--nothing-like-it'",
     "--standardize fit": "option '--standardize' belongs after the command, as in pcatool fit --standardize",
 }
 

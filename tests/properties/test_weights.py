@@ -128,7 +128,7 @@ def test_weights_that_are_all_0_are_told_as_that(missing: str, solver: str) -> N
     settings: dict[str, Any] = {"missing": missing, "solver": "auto" if missing == "em" else solver}
     with pytest.raises(DataError, match=r"^every weight in column 'w' is 0; give weights above 0; 0 leaves a row out$"):
         pcatool.fit(framed(ROWS, np.zeros(10)), weights="w", components=1, **settings)
-    with pytest.raises(DataError, match=r"^no rows to fit; the input has names but no data$"):
+    with pytest.raises(DataError, match=r"^the input has no rows to fit; give an input with at least one row of data$"):
         pcatool.fit(framed(ROWS[:0], np.zeros(0)), weights="w", components=1, **settings)
 
 

@@ -238,7 +238,7 @@ def test_a_pipe_gives_the_model_of_the_file(solver: str, tmp_path: Path) -> None
 
 def test_where_no_file_can_be_made_a_little_is_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def full() -> NoReturn:
-        raise FileError("cannot spool rows to '/tmp': No space left on device")
+        raise FileError("cannot write rows to a temporary file in '/tmp': No space left on device")
 
     monkeypatch.setattr("pcatool.solvers.rows.Spool", full)
     blocks = [np.full((4, 2), float(i), order="F") for i in range(4)]  # of 64 bytes

@@ -34,14 +34,13 @@ def run(
       pcatool completion fish > pcatool.fish
 
     Where to put the script, so that every new shell has it:
-      bash        source <(pcatool completion bash), a line in ~/.bashrc; or,
-                  with bash-completion,
-                  as ~/.local/share/bash-completion/completions/pcatool
-      zsh         as _pcatool into a folder that ~/.zshrc adds to fpath
-                  before it calls compinit: fpath=(~/.zfunc $fpath)
-      fish        as ~/.config/fish/completions/pcatool.fish,
-                  or 'pcatool completion fish | source' into config.fish
-      powershell  this line into the file that $PROFILE names:
+      bash        Add this line to ~/.bashrc: source <(pcatool completion bash)
+                  With bash-completion you can write the script to
+                  ~/.local/share/bash-completion/completions/pcatool instead.
+      zsh         Write the script to ~/.zfunc/_pcatool, and add this line to
+                  ~/.zshrc, before compinit is called: fpath=(~/.zfunc $fpath)
+      fish        Write the script to ~/.config/fish/completions/pcatool.fish
+      powershell  Add this line to the file that $PROFILE names:
                   pcatool completion powershell | Out-String | Invoke-Expression
     """
     from pcatool.cli.completion.scripts import script  # not at the top: the command tree imports this module

@@ -100,7 +100,7 @@ def run(
     facts["shown"] = count(model, asked.first)
     if asked.image is not None:
         facts["image"] = list(asked.image)
-        _note_undrawn(model.k - facts["shown"], asked, reporter)
+        _note_undrawn(facts["shown"], model.k - facts["shown"], asked, reporter)
     if as_facts:
         facts["entries"] = loadings.table_entries(model, asked.values, asked.first)
     facts |= model_facts(model)
@@ -115,7 +115,7 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
     """
     if asked.image is not None:
         if output is None:
-            raise UsageError("--image needs a file for its picture", "name a file, as in -o components.png")
+            raise UsageError("--image draws a picture, which needs a file", "name the file, as in -o components.png")
         from pcatool.render.figures import picture_form, plain_matplotlib
 
         with plain_matplotlib():  # refuses a missing matplotlib before the work
@@ -130,11 +130,13 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
     ending = Path(uncompressed_name(name)).suffix.lower()
     if ending in PICTURES:
         raise UsageError(
-            f"{show(name)} is the name of a picture", "add the size of the images in pixels, such as --image 28x28"
+            f"{show(name)} is the name of a picture, but numbers are written without --image",
+            "add the size of the images in pixels, such as --image 28x28, or give a name that ends in .csv",
         )
     if ending not in ENDINGS:
         raise UsageError(
-            f"{show(name)} does not end in the suffix of a format", "use .csv, .json, .md or .txt, or add --format"
+            f"{show(name)} does not end in the suffix of a format",
+            "end the name with .csv, .json, .md or .txt, or add the format, such as --format csv",
         )
     return ENDINGS[ending]
 
@@ -158,8 +160,8 @@ def _numbers(model: Model, *, asked: ComponentsOptions, form: str, screen: Scree
     return render_table(columns, form, caption=caption, width=screen.width, color=screen.color, unicode=screen.unicode)
 
 
-def _note_undrawn(left: int, asked: ComponentsOptions, reporter: ConsoleReporter) -> None:
-    """Report a note that `left` components are not drawn; no note if `left` is 0 or the user gave --first."""
+def _note_undrawn(shown: int, left: int, asked: ComponentsOptions, reporter: ConsoleReporter) -> None:
+    """Report a note that, beside `shown` components, `left` are not drawn; no note if `left` is 0 or with --first."""
     if left and asked.first is None:
         more = "1 more component is" if left == 1 else f"{grouped(left)} more components are"
-        reporter.note(f"{more} not drawn; --first sets how many are drawn")
+        reporter.note(f"{more} not drawn; --first {shown + left} draws all components")

@@ -19,7 +19,7 @@ def run(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL...", help="Files made by pcatool fit; also folders and globs.", show_default=False
+            metavar="MODEL...", help="Files made by pcatool fit; folders and globs are allowed.", show_default=False
         ),
         MODEL,
     ],
@@ -28,10 +28,10 @@ def run(
     options: AlignOptions,
     general: GeneralOptions,
 ) -> int:
-    """Merge several models into one, without their rows.
+    """Merge models into one model, without their rows.
 
     The result equals a fit of all rows together, up to rounding, and has a certificate of its own. Columns, centring,
-    scaling, weights and labels of the models must agree. The first model decides about -k.
+    scaling, weights and labels of the models must agree. The result has -k as in the first model.
 
     Examples:
       head -900 sample_data/digits.csv | pcatool fit -x digit -k 10 -o first.npz

@@ -49,8 +49,8 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="MODEL|DATA...",
-            help="A model and the rows to draw, or data to fit first, or a table of scores; standard input if - or "
-            "omitted.",
+            help="A model and the rows to draw, or data to fit first, or a table of scores; - or no argument means "
+            "standard input.",
             show_default=False,
         ),
         MODEL_OR_DATA,
@@ -70,7 +70,7 @@ def run(
         str,
         typer.Option(
             "--format", metavar="FORM",
-            help=f"Draw the picture, or write its numbers as a table; scores as csv only. One of: {', '.join(FORMS)}.",
+            help=f"Draw the picture, or write its numbers as a table; csv only for scores. One of: {', '.join(FORMS)}.",
             rich_help_panel="Output",
         ),
         word_of(*FORMS),
@@ -167,6 +167,6 @@ def _lines(facts: dict[str, Any], drawn: PlotOutcome) -> list[str]:
     axes = ", ".join(drawn.plot_data.names)
     lines = [f"{facts['kind']} of {axes}"]
     if "rows_drawn" in facts:
-        how = "as a density" if facts["density"] else "each by a mark"
+        how = "as a density" if facts["density"] else "each as a mark"
         lines = [f"{facts['kind']} of {axes}: {counted(facts['rows_drawn'], 'row')} drawn, {how}"]
     return lines if drawn.model is None else [*lines, *report_lines(drawn.model)]

@@ -34,14 +34,14 @@ def run(
     preimage: Annotated[
         bool,
         typer.Option(
-            "--preimage", help="For a kernel model: estimate the rows by a map that is learned from its training rows.",
+            "--preimage", help="For a kernel model: estimate rows by a map that is learned from the training rows.",
             rich_help_panel="Model",
         ),
     ] = False,
     fill: Annotated[
         bool,
         typer.Option(
-            "--fill", help="Return the original rows with only their missing cells replaced.",
+            "--fill", help="Write the original rows; replace only their missing cells.",
             rich_help_panel="Output",
         ),
     ] = False,

@@ -31,7 +31,7 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="INPUT...",
-            help="Rows to show beside the model, CSV or Parquet: files, folders, globs; - is standard input.",
+            help="Rows to show beside the model: CSV or Parquet files, folders or globs; - is standard input.",
             show_default=False,
         ),
         DATA,

@@ -59,8 +59,8 @@ def run(
         str | None,
         typer.Option(
             "--rules", metavar="all|NAMES",
-            help="Print the k that each rule for -k chooses, and where rules agree; with -o mark these k in the "
-            "picture.",
+            help="Print the number of components that each rule for -k chooses, and the number on which most rules "
+            "agree; with -o, mark these numbers in the picture.",
             rich_help_panel="Output", show_default=False,
         ),
         some_of(*RULES),
@@ -123,7 +123,7 @@ def run(
     elif rules is not None:
         fitted = fitting.model_or_fit(job)
         if fitted.shown_k is not None:
-            raise UsageError("-k has no effect with --rules: the rules use all components", "leave out -k")
+            raise UsageError("-k has no effect with --rules, because the rules use all components", "leave out -k")
         model = fitted.model
         screen = Screen.now()
         shape = form if form != "chart" else "table" if screen.terminal else "csv"

@@ -21,7 +21,7 @@ def run(
     engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:
-    """Add new rows to a model, without the old ones.
+    """Add new rows to a model, without the old rows.
 
     The result equals a fit of all rows together, up to rounding, and has a certificate of its own. -o may name MODEL,
     to replace it.

@@ -17,7 +17,7 @@ __all__ = ["EXIT_STATUS", "PAGES", "escaped", "markdown_to_roff", "pages", "pros
 
 EXIT_STATUS = {
     **{str(code): ending.sentence for code, ending in EXIT_CODES.items()},
-    "129, 130, 143": "Stopped by SIGHUP, SIGINT or SIGTERM.",
+    "129, 130, 143": "The run was stopped by SIGHUP, SIGINT or SIGTERM.",
 }
 
 ENVIRONMENT = {
@@ -25,8 +25,8 @@ ENVIRONMENT = {
     "TERM": "If dumb, output has no colours, and no progress line is shown.",
     "COLUMNS": "Width of help, tables and charts, instead of the width of the terminal.",
     "OPENBLAS_CORETYPE": (
-        "Processor type that BLAS computes for, instead of the actual one. With Haswell, all x86-64 processors with "
-        "AVX2 give the same bytes."
+        "Type of processor for which BLAS computes, instead of the actual processor. With Haswell, all x86-64 "
+        "processors with AVX2 give the same bytes."
     ),
     "TMPDIR": "Folder for temporary files, which are deleted when the program ends.",
     "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL": (
@@ -39,12 +39,12 @@ ENVIRONMENT = {
 
 FILES = {
     "*.npz": (
-        "Models: arrays of numbers and text, without Python objects; numpy.load reads them. The help topic models "
+        "Models: arrays of numbers and text, without Python objects, which numpy.load can read. The help topic models "
         "describes the arrays."
     ),
     ".NAME.*.pcatool-tmp": (
-        "Unfinished output, in the folder of the output, renamed in one step when complete. After a power cut such a "
-        "file may remain; it can be deleted."
+        "Unfinished output, in the folder of the output. The file is renamed in one step when it is complete. If a "
+        "power cut leaves the file behind, delete it."
     ),
 }
 
@@ -290,7 +290,7 @@ def markdown_to_roff(text: str) -> Iterator[str]:
         elif first.startswith("- "):
             yield from _list(block)
         elif UNKNOWN.match(first):
-            raise ValueError(f"no roff for this Markdown: {first}")
+            raise ValueError(f"cannot turn this Markdown into roff: {first}")
         else:
             yield from filled(_inline(" ".join(block)))
         after_heading = first.startswith("#")
@@ -320,7 +320,7 @@ def _inline(text: str) -> str:
     for found in INLINE.finditer(text):
         code, strong, topic, words, address, unknown = found.groups()
         if unknown:
-            raise ValueError(f"no roff for this Markdown: {text[found.start() :]}")
+            raise ValueError(f"cannot turn this Markdown into roff: {text[found.start() :]}")
         parts.append(_plain(text[end : found.start()]))
         if code:
             parts.append(bold(code))
@@ -343,7 +343,7 @@ def _list(block: list[str]) -> Iterator[str]:
     """Yield the roff lines of a flat list; raise `ValueError` for a nested list."""
     for item in re.split(r"\n(?=\S)", "\n".join(block)):
         if not item.startswith("- ") or re.search(r"^ +[-*] ", item, re.MULTILINE):
-            raise ValueError(f"no roff for this Markdown: {item}")
+            raise ValueError(f"cannot turn this Markdown into roff: {item}")
         yield from [r".IP \(bu 2", *filled(_inline(" ".join(item[2:].split())))]
 
 
@@ -358,7 +358,7 @@ def _table(block: list[str]) -> Iterator[str]:
         [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in block
     ]
     if any(len(row) != len(head) for row in rows):
-        raise ValueError(f"rows of unequal length: {block[0]}")
+        raise ValueError(f"a row of this table has more or fewer cells than the header: {block[0]}")
     columns = list(zip(*rows, strict=True))
     most = [max(60 // len(head), *(len(word) for cell in column for word in cell.split())) for column in columns]
     wide = [max(map(len, column)) > limit for column, limit in zip(columns, most, strict=True)]
