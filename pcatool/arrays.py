@@ -87,7 +87,7 @@ def run_serially(
     ready: Callable[[], bool] | None = None,
     most: int | None = None,
 ) -> Iterator[Result]:
-    """Apply `function` to each item in the calling thread; a `Runner` that ignores `ready` and `most`."""
+    """Yield `function(item)` for each item, computed in this thread; a `Runner` that ignores `ready` and `most`."""
     return map(function, items)
 
 

@@ -187,9 +187,7 @@ def test_a_disk_that_fills_up(taken: int | None, temporary: Path, monkeypatch: p
 
     monkeypatch.setattr(os, "pwritev", first)
     monkeypatch.setattr(os, "pwrite", then)
-    said = (
-        r"^cannot write rows to a temporary file in .*: No space left on device; set the variable TMPDIR to a "
-    )
+    said = r"^cannot write rows to a temporary file in .*: No space left on device; set the variable TMPDIR to a "
     with pytest.raises(FileError, match=said) as error:
         Spool().put([memoryview(b"0123456789")], 100)
     assert f"'{temporary}'" in str(error.value)

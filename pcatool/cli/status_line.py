@@ -147,14 +147,14 @@ def _width(parts: dict[str, str]) -> int:
 
 
 def _time(state: State) -> str:
-    """Return the remaining time once it can be estimated, and the elapsed time before."""
+    """Return the remaining time, such as `1:02 left`, once it can be estimated; before, the elapsed time."""
     if state.share is None or state.share < MIN_SHARE:
         return clock(state.seconds)
     return f"{clock(state.seconds * (1 - state.share) / state.share)} left"
 
 
 def clock(seconds: float) -> str:
-    """Format seconds as 1:02 or 1:02:03."""
+    """Return seconds as text: 1:02 for minutes and seconds, 1:02:03 from an hour on."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

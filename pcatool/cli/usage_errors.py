@@ -123,7 +123,10 @@ def _option_hint(name: str, command: Any, program: Any) -> str:
 
 
 def no_command(name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for an unknown command, with the command that was probably meant."""
+    """Return the error for a word that is no command; the message names the probable command, file or topic.
+
+    `known` are the names of all commands.
+    """
     known = list(known)
     near = _command_alias(name)
     near = near if near in (*known, "--version") else nearest(name, known)
@@ -147,7 +150,7 @@ def no_topic(name: str, commands: Sequence[str]) -> UsageError:
 
 
 def _command_alias(name: str) -> str | None:
-    """Return the command for a name that other tools use; None if there is none."""
+    """Return the command, or --version, for a name that other tools use; None for any other name."""
     return COMMAND_ALIASES.get(name.lower().replace("_", "-"))
 
 

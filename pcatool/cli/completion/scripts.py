@@ -137,7 +137,7 @@ def value_action(value: Value) -> str:
 
 
 def escaped(text: str, marks: str) -> str:
-    """Put a backslash before each of `marks`, and before each backslash."""
+    """Return a text with a backslash before each character in `marks`, and before each backslash."""
     return "".join(f"\\{letter}" if letter in marks + "\\" else letter for letter in text)
 
 

@@ -170,7 +170,7 @@ def page_names(sections: Mapping[int, list[str]]) -> Iterator[str]:
 
 
 def topic_page(topic: str, tree: CommandTable) -> str:
-    """Return the manual page of a help topic."""
+    """Return the manual page of a help topic, as roff."""
     name, text = f"pcatool-{topic}", text_of(topic)
     described = [command.name for command in tree.subcommands if describes(topic, command.name)]
     linked = sorted({found[1] for found in LINK.finditer(text)})
