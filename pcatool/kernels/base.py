@@ -41,9 +41,10 @@ class Preparation(NamedTuple):
     def of(
         cls, moments: ColumnMoments, *, shift: bool, standardize: bool, rows_centered: bool, ddof: int
     ) -> Preparation:
-        """Build from the column moments; `shift` subtracts the column means, `standardize` divides by the deviations.
+        """Build from the column moments; `shift` subtracts column means, `standardize` divides by standard deviations.
 
-        Constant columns are divided by 1.
+        Variances have the divisor n - `ddof`. Constant columns are divided by 1. `rows_centered` says that the moments
+        are those of rows minus their own means.
         """
         d = len(moments.squares)
         constant = ~moments.centre.varies
@@ -58,10 +59,10 @@ class Preparation(NamedTuple):
         return np.ascontiguousarray(Y / self.std if np.any(self.std != 1.0) else Y)
 
     def rounding(self, X: Array, Y: Array, n: int, *, mean_matters: bool) -> Array:
-        """Return bounds (h,) on the rounding error of each row of Y = apply(X), both (h, d), as a length.
+        """Return bounds (h,) on the Euclidean length of the rounding error of each row of Y = apply(X), both (h, d).
 
-        `n` is the number of rows behind mean and std. `mean_matters` says that the values of the kernel change when
-        all rows are shifted.
+        `n` is the number of rows that mean and std were computed from. `mean_matters` says that the values of the
+        kernel change when all rows are shifted by one vector.
         """
         d, unit = Y.shape[1], EPS / 2
         spread = np.sqrt(self.variances) / self.std
@@ -84,7 +85,7 @@ class Preparation(NamedTuple):
 
 
 def row_blocks(X: Array) -> Iterator[Array]:
-    """Yield the rows of X (n, d) as blocks of `block_rows(d)` rows."""
+    """Yield X (n, d) in blocks of `block_rows(d)` rows, the fixed height for d columns; the last may have fewer."""
     height = block_rows(X.shape[1])
     return (X[start : start + height] for start in range(0, len(X), height))
 
@@ -122,7 +123,7 @@ class KernelSettings(NamedTuple):
     neighbours: int | None = None
 
     def used(self) -> dict[str, str | float | int]:
-        """Return the settings that are not None, as saved in a model."""
+        """Return the name and the settings that are not None, as a model stores them."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
@@ -130,9 +131,9 @@ class DualVectors(NamedTuple):
     """Eigenvectors and eigenvalues of the kernel matrix of t training rows, for the scores of new rows."""
 
     vectors: Array  # V (t, k)
-    values: Array  # (k,) Lambda, 0 past the rank
+    values: Array  # (k,) eigenvalues Lambda, 0 past the rank
     means: Array  # (t,) means of the rows of the kernel matrix; zeros when not centred
-    subtract_row_means: bool  # whether a row of kernel values is centred: the fit was, and had all rows
+    subtract_row_means: bool  # whether kernel values of a new row lose their mean: after a centred fit of all rows
 
     @property
     def scores(self) -> Array:
@@ -149,15 +150,15 @@ class Prepared(NamedTuple):
     """Rows after centring and scaling, with bounds on their rounding errors."""
 
     Y: Array  # (n, d)
-    error: Array  # (n,) error bound of each row, as a length
+    error: Array  # (n,) bound on the Euclidean length of the error of each row
 
     def take(self, rows: slice) -> Prepared:
-        """Return the given rows only."""
+        """Return the rows in the slice `rows`, with their bounds."""
         return Prepared(self.Y[rows], self.error[rows])
 
 
 class Kernel(ABC):
-    """Base class of all kernels k(x, y), for prepared rows x and y: centred and scaled as the model says."""
+    """Base class of all kernels k(x, y), for rows x and y that a `Preparation` has centred and scaled."""
 
     uses: ClassVar[tuple[str, ...]] = ()  # names of the settings that the kernel uses
     invariant: ClassVar[bool] = False  # values do not change when all rows are shifted by one vector
@@ -179,7 +180,7 @@ class Kernel(ABC):
     def matrix(self, X: Array, run: Runner) -> Array:
         """Return the kernel matrix K (n, n) of the rows X (n, d), exactly symmetric.
 
-        The bits do not depend on the runner.
+        `run` applies a function to slices of the rows, perhaps in threads; the bits of K do not depend on the threads.
         """
 
     @abstractmethod
@@ -188,15 +189,16 @@ class Kernel(ABC):
 
     @abstractmethod
     def row_error_bounds(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        """Return bounds (h,) on the sum of the absolute errors in each row of K (h, n), the computed values of X and T.
+        """Return bounds (h,) on the sum of the absolute errors in each row of K (h, n), the computed `cross(X, T)`.
 
-        The largest bound also bounds the norm of the error of the whole matrix, and so that of each eigenvalue (Weyl).
+        A bound is infinite if no bound is known. If K is the kernel matrix of all rows, the largest bound also bounds
+        the norm of its error, and so the error of each eigenvalue (Weyl).
         """
 
     def rounding_norm(self, K: Array, rows: Prepared, run: Runner) -> float:
-        """Return a bound on the norm of the rounding error of the kernel matrix K (n, n), before centring.
+        """Return a bound on the spectral norm of the rounding error of the kernel matrix K (n, n), before centring.
 
-        The bound is infinite if none is known; then no eigenvalue is reported as accurate.
+        The result is infinite if no bound is known; then no eigenvalue is reported as accurate.
         """
         with np.errstate(all="ignore"):
             parts = run(lambda part: self.row_error_bounds(K[part], rows.take(part), rows), row_slices(len(K), len(K)))
@@ -204,9 +206,10 @@ class Kernel(ABC):
         return largest if largest >= 0 else np.inf  # NaN: a sum overflowed, so no bound is known
 
     def scores(self, X: Array, T: Array, dual: DualVectors) -> Array:
-        """Return the scores (h, k) of new rows X (h, d).
+        """Return the scores (h, k) of new rows X (h, d), from their kernel values with the training rows T (n, d).
 
-        The centred kernel values k_t - 1/n 1 1^T k_t - 1/n K 1 + 1/n^2 1 1^T K 1, times V / sqrt(Lambda).
+        The kernel values k_t of a row are centred, k_t - 1/n 1 1^T k_t - 1/n K 1 + 1/n^2 1 1^T K 1, and multiplied by
+        V / sqrt(Lambda).
         """
         B = self.cross(X, T)
         B -= dual.means
@@ -215,15 +218,18 @@ class Kernel(ABC):
         return B @ dual.weights
 
     def squared_norms(self, X: Array) -> Array | None:
-        """Return k(x, x) of each row, (h,); None if the kernel defines no values of a row with itself."""
+        """Return k(x, x) of each row x of X (h, d), as (h,); None if the kernel has no value of a row with itself."""
         return None
 
     def remark(self, values: Array) -> str:
-        """Return a warning about components with these eigenvalues (k,); empty for most kernels."""
+        """Return a warning about unreliable components, or an empty text.
+
+        `values` (k,) are the eigenvalues of the kernel matrix, largest first.
+        """
         return ""
 
     def most_rank(self, d: int) -> int | None:
-        """Return the largest rank of a kernel matrix of rows of d columns; None if the rank has no such bound."""
+        """Return the largest rank that the kernel matrix of rows of d columns can have; None if d sets no limit."""
         return None
 
     def is_definite(self, centred: bool) -> bool:
@@ -251,7 +257,8 @@ def load(settings: KernelSettings) -> Kernel:
 def row_slices(n: int, width: int) -> Iterator[slice]:
     """Yield slices that cut n rows of `width` elements into steps of about CELLS_PER_STEP elements.
 
-    The slices depend on the sizes alone, so results do not depend on the number of threads.
+    A slice has at least FEWEST_ROWS rows, save the last. Slices depend on `n` and `width` alone, so results do not
+    depend on the number of threads.
     """
     height = max(CELLS_PER_STEP // max(width, 1), FEWEST_ROWS)
     for start in range(0, n, height):
@@ -259,9 +266,9 @@ def row_slices(n: int, width: int) -> Iterator[slice]:
 
 
 def symmetric(values: Callable[[slice, slice], Array], n: int, run: Runner) -> Array:
-    """Return the symmetric K (n, n) from the function `values`, which gives the block of two row ranges.
+    """Return the symmetric matrix K (n, n) whose block for two slices of rows is `values(rows, other_rows)`.
 
-    Values on and above the diagonal are computed, and mirrored below.
+    Only blocks on and above the diagonal are computed; they are mirrored below.
     """
     K = np.empty((n, n))
 

@@ -40,8 +40,8 @@ LAPACK_MAX_ROWS = 1024
 # s for 400, LAPACK 9 s.
 ROWS_PER_COMPONENT = 16
 
-# The largest Lanczos space has n vectors divided by this: for a number of components, and for a share of the variance,
-# which may need nearly all.
+# The largest Lanczos space has n // SPACE_DIVISOR vectors for a number of components, and n // SPACE_DIVISOR_FOR_SHARE
+# for a share of the variance, which may need nearly all vectors: then LAPACK is faster.
 SPACE_DIVISOR, SPACE_DIVISOR_FOR_SHARE = 2, 4
 
 # Roundings, in units of eps, of one kernel value and of its centring.
@@ -55,11 +55,11 @@ UNDERFLOW_LIMIT = np.finfo(np.float64).tiny / EPS
 class KernelSpectrum(NamedTuple):
     """Eigenvalues and orthonormal eigenvectors of a kernel matrix; the result of `solve`."""
 
-    values: Array  # (m,) eigenvalues, descending, 0 past the rank
+    values: Array  # (m,) eigenvalues, descending, 0 past the rank; all n from LAPACK, the leading ones from Lanczos
     vectors: Array  # (n, m) orthonormal eigenvectors
     error: Array  # (m,) bounds on the absolute error of each eigenvalue
     total: float  # sum of all positive eigenvalues
-    rank: int
+    rank: int  # number of values above rounding error
     solver: str  # LANCZOS or LAPACK
     reason: str  # why this solver was chosen, as text
     negative: int  # number of eigenvalues below 0 by more than rounding
@@ -67,7 +67,10 @@ class KernelSpectrum(NamedTuple):
 
 
 def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) -> tuple[str, str]:
-    """Return the solver and the reason for it, from the sizes, the requested components and the kernel alone."""
+    """Return the name of the solver, LANCZOS or LAPACK, for n rows, and the reason for the choice as text.
+
+    `definite` and `flat_spectrum` describe the kernel: no negative eigenvalues; leading eigenvalues nearly equal.
+    """
     if n <= LAPACK_MAX_ROWS:
         return LAPACK, f"{n} rows: all eigenvalues at once take a moment"
     if not definite:
@@ -82,11 +85,11 @@ def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) ->
 
 
 def expected_space(n: int, wish: Wish, most_rank: int | None) -> int | None:
-    """Return the number of Lanczos vectors to expect, for memory estimates; None if Lanczos may fail.
+    """Return the number of Lanczos vectors to expect for n rows, for memory estimates; None if Lanczos may fail.
 
-    A share of the variance may take all components, but no more than the rank of the matrix, at most `most_rank`: a
-    larger space holds all eigenvectors. Measured runs took from 150 up to 20 k vectors for k components; the result is
-    three times that, to be safe.
+    A share of the variance takes at most as many components as the rank of the matrix, which is at most `most_rank`
+    (None if unknown). Measured runs for k components took between 150 and 20 * k vectors; the result is three times as
+    many, to be safe.
     """
     if not isinstance(wish, int) and (most_rank is None or 2 * most_rank > n // SPACE_DIVISOR_FOR_SHARE):
         return None
@@ -95,7 +98,10 @@ def expected_space(n: int, wish: Wish, most_rank: int | None) -> int | None:
 
 
 def check_finite(K: Array, name: str) -> float:
-    """Return the largest absolute value of a kernel matrix; raise RefusedError if values overflow or underflow."""
+    """Return the largest absolute value of the matrix K (n, n) of the kernel called `name`.
+
+    Raise RefusedError if values overflow or underflow.
+    """
     with np.errstate(all="ignore"):
         largest_by_slice = [np.maximum(K[rows].max(), -K[rows].min()) for rows in row_slices(len(K), len(K))]
         largest = float(np.max(largest_by_slice))  # np.max passes NaN on; Python's max may drop it
@@ -110,7 +116,7 @@ def check_finite(K: Array, name: str) -> float:
 
 
 def center(K: Array, run: Runner) -> Array:
-    """Centre K (n, n) in place, to H K H, and return the row means (n,) from before."""
+    """Centre K (n, n) in place, to H K H with H = I - 1 1^T / n; return the row means (n,) of the uncentred K."""
     n = len(K)
     means = np.concatenate(list(run(lambda rows: K[rows].mean(axis=1), row_slices(n, n))))
     about = means - means.mean() / 2
@@ -125,28 +131,29 @@ def center(K: Array, run: Runner) -> Array:
 
 
 def centring_error(n: int, largest: float) -> tuple[float, float]:
-    """Return the norms of two errors that `center` adds to K (n, n) with values up to `largest`: of entries, of means.
+    """Return bounds on the norms of the two errors that `center` adds to K (n, n): of entries, and of means.
 
-    Each entry is rounded twice, at sizes of at most 2.5 and 4 times the largest value. The means have an error of
-    20 eps. This error is constant along rows and columns, so it couples every eigenvector only to the vector of ones;
-    `mean_error_effect` bounds the effect.
+    `largest` is the largest |K|. Each entry is rounded twice, at sizes of at most 2.5 and 4 times `largest`. The means
+    have an error of 20 eps times `largest`. That error is constant along rows and columns, so it couples an eigenvector
+    only to the vector of ones; `mean_error_effect` bounds the effect on eigenvalues.
     """
     entries = 3.25 * EPS * n * largest
     return entries, 20 * EPS * n * largest + entries
 
 
 def mean_error_effect(values: Array, error: Array | float, mean_error: float) -> Array:
-    """Return bounds on the effect of an error of the means on each eigenvalue: e^2 over the gap (Li and Li 2005).
+    """Return bounds (m,) on the change of eigenvalues `values` (m,) by an error of the means that were subtracted.
 
-    The error e = `mean_error` couples each eigenvector to the vector of ones. The centred matrix has only errors along
-    this vector, at most 2 e, which is the bound for eigenvalues without a gap.
+    The error e = `mean_error` couples each eigenvector to the vector of ones, whose own eigenvalue is an error of at
+    most 2 e. The bound is e^2 / gap, with the gap between the two eigenvalues (Li and Li 2005), or 2 e without a gap.
+    `error` bounds the other errors of the eigenvalues.
     """
     gap = values - error - 2 * mean_error
     return np.where(gap > mean_error, mean_error * (mean_error / np.where(gap > 0, gap, 1.0)), 2 * mean_error)
 
 
 def product(K: Array, run: Runner) -> Callable[[Array], Array]:
-    """Return the function V -> K V, computed by blocks of rows whose sizes depend on n alone."""
+    """Return the function V (n, b) -> K V (n, b), computed by blocks of rows whose sizes depend on n alone."""
 
     def apply(V: Array) -> Array:
         V = np.ascontiguousarray(V)
@@ -167,11 +174,12 @@ def solve(
     flat_spectrum: bool,
     before_lapack: Callable[[], None] = lambda: None,
 ) -> KernelSpectrum:
-    """Return the spectrum of a symmetric K (n, n) whose entries come from kernel values up to `largest`.
+    """Return the eigenvalues and eigenvectors of a kernel matrix K (n, n), which `center` has centred if `centred`.
 
+    `largest` is the largest |K| before centring. `definite` and `flat_spectrum` are as in `choose_solver`.
     `matrix_error` bounds the norm of the rounding error of K before centring. The rank uses typical rounding errors
-    instead, so that it does not depend on how tight the proved bound of a kernel is. `before_lapack` is called before a
-    change from Lanczos to LAPACK, and may refuse the additional memory.
+    instead, so that the rank does not depend on how tight the proved bound of a kernel is. `before_lapack` is called
+    if Lanczos fails and LAPACK follows; it may raise an error if LAPACK would need too much memory.
     """
     doing("solving")
     n = len(K)
@@ -203,10 +211,11 @@ def solve(
 
 
 def positive_total(positive: Array, trace: float, negative: int) -> float:
-    """Return the sum of all positive eigenvalues: the trace, or, where negative ones distort it, the sum of `positive`.
+    """Return the sum of all positive eigenvalues of a matrix: its trace, unless negative eigenvalues distort the trace.
 
-    `negative` counts eigenvalues below 0 by more than rounding. If the values of the kernel hardly differ, eigenvalues
-    that rounding made negative also cost the trace digits.
+    Then it is the sum of `positive` (rank,), the eigenvalues above rounding error. `negative` counts eigenvalues below
+    0 by more than rounding. If kernel values hardly differ, eigenvalues that rounding made negative distort the trace,
+    too.
     """
     total = float(positive.sum())
     return total if negative or total > trace + ACCURATE * abs(trace) else trace
@@ -215,7 +224,7 @@ def positive_total(positive: Array, trace: float, negative: int) -> float:
 def _by_lanczos(
     K: Array, wish: Wish, trace: float, typical_error: float, errors: tuple[float, float], run: Runner, reason: str
 ) -> KernelSpectrum | None:
-    """Return the leading part of the spectrum by Lanczos; None if the allowed space is too small.
+    """Return the leading eigenvalues and eigenvectors by Lanczos; None if the allowed number of vectors is too small.
 
     `typical_error` sets the rank; `errors` are the error norms of the entries and of the means, see `centring_error`.
     """
@@ -246,7 +255,7 @@ def _by_lanczos(
 
 
 def _count_for_share(values: Array, trace: float, share: float | str) -> int | None:
-    """Return the number of leading values that reach the share of the trace; None if they do not reach it."""
+    """Return the least number of leading eigenvalues that sum to `share` times `trace`; None if all sum to less."""
     captured = np.cumsum(np.maximum(values, 0.0))
     k = int(np.searchsorted(captured, float(share) * trace)) + 1
     return k if k <= len(values) else None

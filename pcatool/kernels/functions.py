@@ -42,15 +42,15 @@ DIFFERENCES_PER_STEP = 1 << 20
 
 
 def squares(X: Array) -> Array:
-    """Return |x|^2 of each row of X (n, d), (n,)."""
+    """Return the squared length |x|^2 of each row x of X (n, d), as (n,)."""
     return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
 def squared_distances(X: Array, T: Array, *, bound: float = np.inf, allowed: float = np.inf) -> Array:
     """Return the squared distances |x - t|^2 (h, n) of rows X (h, d) and T (n, d).
 
-    Distances that may be below `bound`, and whose error may be above `allowed`, are computed from differences instead
-    of products, which is exact but slow.
+    By default all come from products. Squared distances that may be below `bound`, and whose error may be above
+    `allowed`, are computed from differences, which are slow but lose no digits.
     """
     xx, tt = squares(X), squares(T)
     D = (X * -2.0) @ T.T
@@ -66,7 +66,7 @@ def squared_distances(X: Array, T: Array, *, bound: float = np.inf, allowed: flo
 
 
 def product_error(d: int) -> float:
-    """Return a bound on the error of |x|^2 + |t|^2 - 2 x.t relative to |x|^2 + |t|^2, for rows of d cells.
+    """Return a bound on the rounding error of |x|^2 + |t|^2 - 2 x.t, as a share of |x|^2 + |t|^2, for rows of d cells.
 
     Each sum of d products has an error of at most d / 2 eps of its terms in any order of summation, and 2 |x.t| is at
     most |x|^2 + |t|^2. The additions contribute less than 3 eps.
@@ -75,7 +75,10 @@ def product_error(d: int) -> float:
 
 
 def exact_pairs(X: Array, T: Array, rows: NDArray[np.intp], others: NDArray[np.intp]) -> Array:
-    """Return |x_i - t_j|^2 of the pairs (i, j) in `rows` and `others`, computed from differences."""
+    """Return the squared distances |x_i - t_j|^2 (p,) of p pairs of rows, computed from differences.
+
+    `rows` (p,) are the indices i in X, `others` (p,) the indices j in T.
+    """
     D = np.empty(len(rows))
     step = max(DIFFERENCES_PER_STEP // max(X.shape[1], 1), 1)
     for start in range(0, len(rows), step):
@@ -89,7 +92,7 @@ EXP_UNDERFLOW = 750.0
 
 TINY = float(np.finfo(np.float64).tiny)
 
-# Largest error of an exponent that is accepted: the relative error of the kernel's value.
+# Largest accepted error of an exponent, which is the relative error of the kernel value.
 EXPONENT_ERROR = 1e-12
 
 # Relative error of exp, tanh and general powers, as bounded by the tests of numpy and of the C library.
@@ -114,7 +117,7 @@ class Pointwise(Kernel):
 
     @abstractmethod
     def values(self, X: Array, T: Array) -> Array:
-        """Return k(x, t) for the rows of X (h, d) and T (n, d), (h, n)."""
+        """Return the kernel values k(x, t) (h, n) of the rows x of X (h, d) and t of T (n, d)."""
 
     def squared_norms(self, X: Array) -> Array:
         return np.ones(len(X))
@@ -136,7 +139,10 @@ class RBF(Pointwise):
         return np.asarray(np.exp(D, out=D))
 
     def row_error_bounds(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        """Return bounds (h,) as in `Kernel.row_error_bounds`, from the arithmetic and from the errors of the rows."""
+        """Return bounds (h,) on the sum of the absolute errors in each row of K (h, n).
+
+        The errors come from the arithmetic and from the errors of the rows.
+        """
         gamma, d, n = float(self.settings.gamma or 0), X.Y.shape[1], len(T.Y)
         x, t = squares(X.Y) + d * TINY, squares(T.Y) + d * TINY
         lx, lt = np.sqrt(x), np.sqrt(t)
@@ -213,7 +219,10 @@ class Polynomial(Pointwise):
         self.definite = self.degree.is_integer() and float(settings.coef0 or 0) >= 0
 
     def matrix(self, X: Array, run: Runner) -> Array:
-        """Return the kernel matrix (n, n); raise DataError if a value below 0 has no real power."""
+        """Return the kernel matrix (n, n).
+
+        Raise DataError if gamma x.y + coef0 is negative for some rows and the degree is not a whole number.
+        """
         K = super().matrix(X, run)
         if not self.degree.is_integer() and np.isnan(K.sum()):
             raise DataError(
@@ -230,11 +239,11 @@ class Polynomial(Pointwise):
         return self._power(_gamma_coef0(squares(X), self.settings))
 
     def most_rank(self, d: int) -> int | None:
-        """Return the number of monomials of d variables up to the degree; None for a degree that is not whole."""
+        """Return the number of monomials of d variables up to the degree; None if the degree is not a whole number."""
         return math.comb(d + int(self.degree), d) if self.degree.is_integer() else None
 
     def row_error_bounds(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        """Return bounds (h,) as in `Kernel.row_error_bounds`.
+        """Return bounds (h,) on the sum of the absolute errors in each row of K (h, n).
 
         An error e of b = gamma x.t + coef0 changes b^p by at most p (|b| + e)^(p - 1) e. Hoelder's inequality bounds
         the sum over a row.
@@ -249,7 +258,7 @@ class Polynomial(Pointwise):
         return np.asarray(p * (size.sum(axis=1) ** (1 / p) + e) ** (p - 1) * e + arithmetic)
 
     def _power(self, B: Array) -> Array:
-        """Return B to the power `degree`; B is overwritten."""
+        """Return each entry of B to the power `degree`; B is overwritten."""
         is_whole = self.degree.is_integer()
         if is_whole and self.degree <= MAX_MULTIPLIED_POWER:
             return _whole_power(B, int(self.degree))
@@ -267,10 +276,10 @@ class Sigmoid(Pointwise):
         return np.asarray(np.tanh(_gamma_coef0(X @ T.T, self.settings)))
 
     def row_error_bounds(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        """Return bounds (h,) as in `Kernel.row_error_bounds`.
+        """Return bounds (h,) on the sum of the absolute errors in each row of K (h, n).
 
-        The error e of the argument is multiplied by the slope 1 - tanh^2, which grows by at most a factor exp(2 e)
-        within the error e.
+        The error e of the argument of tanh is multiplied by the slope 1 - tanh^2, which grows by at most a factor
+        exp(2 e) within the error e.
         """
         n = len(T.Y)
         arithmetic = FUNCTION_ERROR * np.abs(K).sum(axis=1) + n * TINY
@@ -317,7 +326,7 @@ class Laplacian(Pointwise):
 
 
 class Cosine(Pointwise):
-    """The cosine kernel x . y / (|x| |y|); 0 if a row is all zeros."""
+    """The cosine kernel x . y / (|x| |y|); 0 if x or y is all zeros."""
 
     def values(self, X: Array, T: Array) -> Array:
         return _unit_rows(X) @ _unit_rows(T).T
@@ -335,7 +344,7 @@ class Cosine(Pointwise):
 
 
 def _inner_product_errors(X: Prepared, T: Prepared) -> Array:
-    """Return bounds (h,) on the sum over T of the errors of x.t, for X (h, d) and T (n, d).
+    """Return bounds (h,) on the sum over the rows t of T (n, d) of the absolute errors of x.t, for rows x of X (h, d).
 
     The arithmetic contributes d / 2 eps of |x| |t| in any order of summation; the rows contribute their own errors.
     """
@@ -347,7 +356,7 @@ def _inner_product_errors(X: Prepared, T: Prepared) -> Array:
 
 
 def _scaled_errors(X: Prepared, T: Prepared, settings: KernelSettings) -> Array:
-    """Return bounds (h, n) on the errors of gamma x.t + coef0."""
+    """Return bounds (h, n) on the errors of gamma x.t + coef0, for rows x of X (h, d) and t of T (n, d)."""
     gamma, coef0 = float(settings.gamma or 0), abs(float(settings.coef0 or 0))
     lx, lt = np.sqrt(squares(X.Y)) + X.error, np.sqrt(squares(T.Y)) + T.error
     rounding = (X.Y.shape[1] + 3) * EPS
@@ -355,7 +364,7 @@ def _scaled_errors(X: Prepared, T: Prepared, settings: KernelSettings) -> Array:
 
 
 def _scaled_error_norms(X: Prepared, T: Prepared, settings: KernelSettings, p: float) -> Array:
-    """Return an upper bound (h,) of the p-norm of each row of `_scaled_errors`, without forming this matrix."""
+    """Return a bound (h,) on the p-norm of each row of the matrix `_scaled_errors`, without forming this matrix."""
     gamma, coef0 = float(settings.gamma or 0), abs(float(settings.coef0 or 0))
     lx, lt = np.sqrt(squares(X.Y)) + X.error, np.sqrt(squares(T.Y)) + T.error
     rounding = (X.Y.shape[1] + 3) * EPS
@@ -371,21 +380,21 @@ def _p_norm(values: Array, p: float) -> float:
 
 
 def _direction_errors(rows: Prepared) -> Array:
-    """Return bounds (h,) on the errors of the rows of `_unit_rows`, as lengths."""
+    """Return bounds (h,) on the length of the error of each row of `_unit_rows(rows.Y)`."""
     length = np.sqrt(squares(rows.Y))
-    turned = np.where(rows.error > 0, 2 * rows.error / np.where(length > 0, length, TINY), 0.0)
-    return np.asarray(np.minimum(turned, 2.0) + (rows.Y.shape[1] / 2 + 4) * EPS)
+    from_rows = np.where(rows.error > 0, 2 * rows.error / np.where(length > 0, length, TINY), 0.0)
+    return np.asarray(np.minimum(from_rows, 2.0) + (rows.Y.shape[1] / 2 + 4) * EPS)
 
 
 def _gamma_coef0(B: Array, settings: KernelSettings) -> Array:
-    """Return gamma B + coef0; B is overwritten."""
+    """Return gamma B + coef0, with gamma and coef0 of the settings; B is overwritten."""
     B *= float(settings.gamma or 0)
     B += float(settings.coef0 or 0)
     return B
 
 
 def _whole_power(B: Array, power: int) -> Array:
-    """Return B ** power for power >= 1 by repeated squaring; B is overwritten."""
+    """Return each entry of B to a whole power >= 1, by repeated squaring; B is overwritten."""
     result: Array | None = None
     while power:
         if power & 1:
@@ -398,9 +407,9 @@ def _whole_power(B: Array, power: int) -> Array:
 
 
 def _unit_rows(X: Array) -> Array:
-    """Return each row divided by its length; a row of zeros stays zero.
+    """Return each row of X (n, d) divided by its length; a row of zeros stays zero.
 
-    The row is divided by its largest entry first, so that no square overflows or underflows.
+    A row is divided by its largest entry first, so that no square overflows or underflows.
     """
     largest = np.abs(X).max(axis=1, keepdims=True, initial=0.0)
     Y = X / np.where(largest > 0, largest, 1.0)
@@ -413,13 +422,13 @@ ASYMMETRY = 1e-6
 
 
 class Precomputed(Kernel):
-    """A kernel matrix given as the table itself; not known to be positive semidefinite."""
+    """The kernel of a table that is itself the kernel matrix; the matrix need not be positive semidefinite."""
 
     definite = False
     of_rows = False
 
     def matrix(self, X: Array, run: Runner) -> Array:
-        """Return the table X (n, n), made exactly symmetric; raise DataError unless X is square and symmetric."""
+        """Return (X + X^T) / 2; raise DataError unless the table X (n, n) is square and symmetric up to ASYMMETRY."""
         n, d = X.shape
         if n != d:
             raise DataError(
@@ -438,9 +447,9 @@ class Precomputed(Kernel):
         return (X + X.T) / 2
 
     def row_error_bounds(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        """Return bounds (h,) as in `Kernel.row_error_bounds`: the rounding of the mean of K_ij and K_ji.
+        """Return bounds (h,) on the sum of the absolute errors in each row of K (h, n).
 
-        The values of the table count as exact.
+        The values of the table count as exact; the only error is the rounding of the mean of K_ij and K_ji.
         """
         return np.asarray(np.abs(K).sum(axis=1) * (EPS / 2))
 

@@ -55,17 +55,18 @@ class Neighbours(NamedTuple):
 
     @property
     def equal_training_row(self) -> NDArray[np.bool_]:
-        """Mask of rows that equal a training row, (h,)."""
+        """Mask (h,) of rows that equal a training row."""
         return np.asarray(self.distances[:, 0] == 0)
 
     def closest(self, count: int) -> Neighbours:
-        """Return only the `count` nearest of each row."""
+        """Return only the `count` nearest neighbours of each row."""
         return Neighbours(self.indices[:, :count], self.distances[:, :count])
 
     def is_certain(self, count: int, rows: Prepared) -> bool:
-        """Whether rounding cannot have changed the choice of the `count` nearest neighbours among `rows`.
+        """Whether the `count` nearest neighbours of each of the training rows `rows` are right in spite of rounding.
 
-        This holds if the last chosen neighbour is closer than the next one by more than the errors of both distances.
+        They are right if the last of them is closer than the next neighbour by more than the errors of both distances,
+        or if there is no next neighbour.
         """
         if self.indices.shape[1] <= count:
             return True  # all other rows are neighbours
@@ -84,7 +85,7 @@ class Graph(NamedTuple):
 
     @classmethod
     def of(cls, neighbours: Neighbours) -> Graph:
-        """Build the graph, with an edge if one row is among the nearest of the other.
+        """Build the graph of rows from their neighbours; an edge joins two rows if one is a neighbour of the other.
 
         Raise RefusedError if distances overflow, and DataError if the graph is not connected.
         """
@@ -124,16 +125,16 @@ def length_rounding(d: int) -> float:
 
 
 def neighbours_within(X: Array, count: int, run: Runner) -> Neighbours:
-    """Return the `count` nearest other rows of each row of X (n, d), and one more if there is one.
+    """Return the `count` + 1 nearest other rows of each row of X (n, d), or all other rows if these are fewer.
 
-    The additional neighbour is used by `Neighbours.is_certain`. Raise DataError if there are too few rows.
+    `Neighbours.is_certain` needs the additional neighbour. Raise DataError unless n is larger than `count`.
     """
     check_neighbour_count(count, len(X))
     return neighbours_in(X, X, min(count + 1, len(X) - 1), run=run, exclude_self=True)
 
 
 def check_neighbour_count(count: int, n: int) -> None:
-    """Raise DataError unless every one of n rows has `count` other rows."""
+    """Raise DataError if n rows are too few for `count` neighbours of each row."""
     if count >= n:
         raise DataError(
             f"--neighbours {count} needs more than {counted(count, 'row')}, but the data have {counted(n, 'row')}",
@@ -172,7 +173,10 @@ def neighbours_in(
 
 
 def _smallest(D: Array, count: int) -> Indices:
-    """Return the columns of the `count` smallest values of each row, ascending; ties in column order."""
+    """Return the column numbers (h, count) of the `count` smallest values in each row of D (h, n).
+
+    The smallest value comes first; equal values come in the order of the columns.
+    """
     chosen = np.sort(np.argpartition(D, count - 1, axis=1)[:, :count], axis=1)
     values = np.take_along_axis(D, chosen, axis=1)
     tied = np.count_nonzero(values.max(axis=1, keepdims=True) >= D, axis=1) > count
@@ -202,9 +206,10 @@ class Isomap(Kernel):
         return np.asarray(-0.5 * D * D)
 
     def row_error_bounds(self, K: Array, X: Prepared, T: Prepared) -> Array:
-        """Return bounds (h,) as in `Kernel.row_error_bounds`; infinite if the neighbours are not certain.
+        """Return bounds (h,) on the sum of the absolute errors in each row of K (h, n).
 
-        A path of m edges has a relative error of m roundings, plus the error of each row on the path, once each.
+        The bounds are infinite if rounding may have changed the neighbours. A path of m edges has a relative error of m
+        roundings, plus the error of each row on the path, once each.
         """
         count, neighbours = int(self.settings.neighbours or 0), self._last_neighbours
         if neighbours is None or not neighbours.is_certain(count, T):
@@ -280,7 +285,9 @@ class LLE(Kernel):
         return K
 
     def rounding_norm(self, K: Array, rows: Prepared, run: Runner) -> float:
-        """Return a bound on the error norm of K, from the errors dW of the weights; infinite if none is known.
+        """Return a bound on the norm of the rounding error of K (n, n), from the errors dW of the weights.
+
+        The result is infinite if no bound is known.
 
         M changes by at most 2 |I - W| |dW| + |dW|^2, and lambda_max by the same amount.
         """
@@ -301,7 +308,7 @@ class LLE(Kernel):
         return np.full(len(K), np.inf)  # a bound exists for the whole matrix only: see `rounding_norm`
 
     def cross(self, X: Array, T: Array) -> Array:
-        """Return the weights W (h, n) that combine the training rows T (n, d) to each row of X (h, d)."""
+        """Return the weights W (h, n) that combine the nearest training rows T (n, d) to approximate each row of X."""
         neighbours = neighbours_in(X, T, int(self.settings.neighbours or 0))
         W = np.zeros((len(X), len(T)))
         np.put_along_axis(W, neighbours.indices, mixing_weights(X, T, neighbours), axis=1)
@@ -316,7 +323,10 @@ class LLE(Kernel):
 
 
 def mixing_weights(X: Array, T: Array, neighbours: Neighbours) -> Array:
-    """Return the weights (h, count), with sum 1, whose combination of the neighbours is closest to each row of X."""
+    """Return the weights (h, count), with sum 1, that combine the neighbours of each row of X (h, d) to approximate it.
+
+    `neighbours` are rows of T (n, d).
+    """
     Y = T[neighbours.indices] - X[:, None]
     G = Y @ Y.transpose(0, 2, 1)
     count = neighbours.indices.shape[1]
@@ -327,7 +337,7 @@ def mixing_weights(X: Array, T: Array, neighbours: Neighbours) -> Array:
 
 
 def _all_mixing_weights(X: Array, neighbours: Neighbours, run: Runner) -> Array:
-    """Return `mixing_weights` for all rows X (n, d), in slices of rows that bound the memory for the differences."""
+    """Return `mixing_weights` (n, count) of all rows X (n, d), computed in slices of rows to bound the memory."""
     n, count = neighbours.indices.shape
     parts = run(
         lambda rows: mixing_weights(X[rows], X, Neighbours(neighbours.indices[rows], neighbours.distances[rows])),
@@ -337,7 +347,7 @@ def _all_mixing_weights(X: Array, neighbours: Neighbours, run: Runner) -> Array:
 
 
 def _mixing_weight_errors(rows: Prepared, neighbours: Neighbours, w: Array) -> Array:
-    """Return bounds (n,) on the error of the weights of each row, as a length.
+    """Return bounds (n,) on the length of the error of the weights w (n, count) of each row.
 
     Let G be the local inner products of a row, with REGULARISATION times the trace on the diagonal. A relative error e
     of G in every direction changes the weights by 2 e / (1 - e) of their length in the norm of G. The smallest
@@ -355,17 +365,17 @@ def _mixing_weight_errors(rows: Prepared, neighbours: Neighbours, w: Array) -> A
     return np.asarray(np.where(e < 0.1, 2.3 * e * np.sqrt(condition / count), np.inf) + rounding)
 
 
-def _norm_bound(indices: NDArray[np.intp], entries: Array, rows: Array, n: int) -> float:
+def _norm_bound(indices: NDArray[np.intp], entries: Array, row_sums: Array, n: int) -> float:
     """Return a bound on the norm of a sparse matrix (n, n): sqrt(largest row sum * largest column sum).
 
-    The row sums are given as `rows`; the column sums are computed from `entries` and their columns `indices`.
+    `entries` (n, count) are the absolute values in each row, `indices` (n, count) their columns; `row_sums` is (n,).
     """
     columns = np.bincount(indices.ravel(), weights=entries.ravel(), minlength=n)
-    return float(np.sqrt(rows.max() * columns.max()))
+    return float(np.sqrt(row_sums.max() * columns.max()))
 
 
 def _alignment(neighbours: Neighbours, w: Array) -> Array:
-    """Return M = (I - W)^T (I - W) (n, n), from the count + 1 entries in each row of I - W."""
+    """Return M = (I - W)^T (I - W) (n, n); each row of W (n, n) has the weights `w` (n, count) of its neighbours."""
     n = len(w)
     columns = np.concatenate([np.arange(n)[:, None], neighbours.indices], axis=1)
     entries = np.concatenate([np.ones((n, 1)), -w], axis=1)
@@ -414,9 +424,10 @@ class LaplacianEigenmap(Kernel):
         return (K + K.T) / 2 - 1.0 / n
 
     def rounding_norm(self, K: Array, rows: Prepared, run: Runner) -> float:
-        """Return a bound on the error norm of K, from the residual R = K L - (I - 1 1^T / n); infinite if unknown.
+        """Return a bound on the norm of the rounding error of K (n, n), from the residual R = K L - (I - 1 1^T / n).
 
-        K = L^+ + R L^+ + (row means of K) 1^T. L is exact if the graph is.
+        K = L^+ + R L^+ + (row means of K) 1^T. L is exact if the neighbours are right. The result is infinite if no
+        bound is known.
         """
         if self._last_graph is None or not self._last_graph[0].is_certain(int(self.settings.neighbours or 0), rows):
             return np.inf
@@ -468,7 +479,7 @@ class LaplacianEigenmap(Kernel):
         return np.where(neighbours.equal_training_row[:, None], Z[neighbours.indices[:, 0]], smoothed)
 
     def remark(self, values: Array) -> str:
-        """Return a warning about components that vary between neighbours; empty if there are none."""
+        """Return a warning about components whose scores change from neighbour to neighbour, or an empty text."""
         rough = np.flatnonzero(values * SMOOTH_SHARE * float(self.settings.neighbours or 0) < 1.0)
         if not len(rough):
             return ""

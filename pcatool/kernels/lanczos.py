@@ -50,7 +50,10 @@ class EigenPairs(NamedTuple):
 
 
 class Krylov:
-    """A Krylov space: orthonormal Q (n, m), which grows block by block, and T = Q^T A Q (m, m)."""
+    """A Krylov space of a symmetric matrix A (n, n), with an orthonormal basis Q (n, m) and T = Q^T A Q (m, m).
+
+    `apply` is the function V -> A V. The space begins with a random block of vectors, and grows block by block.
+    """
 
     def __init__(self, apply: Callable[[Array], Array], n: int, block: int) -> None:
         self._apply = apply
@@ -68,7 +71,7 @@ class Krylov:
         return self._Q[:, : self.m]
 
     def step(self) -> None:
-        """Add the next block to the space; the block after it is the part of the product outside the space."""
+        """Add the next block V to the space; the block after it spans the part of A V outside the space."""
         V = self._next
         self._append(V)
         W = self._apply(V)
@@ -98,7 +101,7 @@ class Krylov:
         return self._rng.standard_normal((len(self._Q), count))
 
     def _orthonormal(self, W: Array) -> tuple[Array, Array]:
-        """Return orthonormal vectors V that span the part of W (n, b) outside the space, and V^T W (b, b).
+        """Return orthonormal vectors V (n, b) that span the part of W (n, b) outside the space, and V^T W (b, b).
 
         Columns of W that are only rounding error (the space is invariant) are replaced by random vectors.
         """
@@ -106,23 +109,23 @@ class Krylov:
         negligible = size <= len(W) * EPS * self.scale
         if negligible.any():
             W = np.where(negligible, 0.0, W)
-            V = self._clean(np.where(negligible, self._random(W.shape[1]), W / np.where(negligible, 1.0, size)))
+            V = self._orthogonal(np.where(negligible, self._random(W.shape[1]), W / np.where(negligible, 1.0, size)))
             return V, V.T @ W
         W = W - self.Q @ (self.Q.T @ W)
         V, R = np.linalg.qr(W)
         if np.abs(np.diagonal(R)).min() > KEPT_LENGTH * size.max():
             return V, R
-        V = self._clean(V)
+        V = self._orthogonal(V)
         return V, V.T @ W
 
-    def _clean(self, V: Array) -> Array:
-        """Orthonormalise V (n, b) against the space, also if V is almost inside the space."""
+    def _orthogonal(self, V: Array) -> Array:
+        """Return V (n, b) made orthonormal, and orthogonal to the space, even if V is almost inside the space."""
         for _ in range(2):  # two passes are enough (Kahan, Parlett)
             V = np.linalg.qr(V - self.Q @ (self.Q.T @ V))[0]
         return V
 
     def _append(self, V: Array) -> None:
-        """Append the columns of V (n, b) to Q; doubles the allocated memory when full."""
+        """Append the columns of V (n, b) to Q; if the memory of Q is full, double it."""
         m = self.m + V.shape[1]
         if m > self._Q.shape[1]:
             capacity = 2 * m
@@ -143,8 +146,9 @@ def leading_pairs(
 ) -> EigenPairs | None:
     """Return the leading eigenpairs of a symmetric matrix (n, n); None if a space of `max_space` vectors is too small.
 
-    `apply` multiplies by the matrix. `count_needed` gets the values found so far and returns the number of pairs to
-    return, or None if more values are needed. `fixed_count` is that number if it does not depend on the values.
+    `apply` is the function V -> A V of the matrix A. `count_needed` gets the eigenvalues computed so far, and returns
+    the number of pairs to return, or None if more are needed. `fixed_count` is this number if it is known before, or
+    None.
     """
     block = (
         fixed_count + EXTRA_VECTORS

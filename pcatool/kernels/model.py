@@ -27,11 +27,11 @@ UPPER_BOUND = 1e300
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelModel(Model):
-    """Fitted kernel PCA: scores V sqrt(Lambda) for the training rows, and scores from kernel values for new rows."""
+    """Fitted kernel PCA, also supervised: scores of new rows come from their kernel values with the training rows."""
 
     EXTRA_ARRAYS: ClassVar[Mapping[str, str]] = {"training_rows": "f", "dual_vectors": "f", "kernel_means": "f"}
 
-    training_rows: Array = field(kw_only=True)  # (t, d) as read; (0, d) for a precomputed kernel
+    training_rows: Array = field(kw_only=True)  # (t, d) in original units; (0, d) for a precomputed kernel
     dual_vectors: Array = field(kw_only=True)  # (t, k) V; orthonormal unless the training rows are landmarks
     kernel_means: Array = field(kw_only=True)  # (t,) row means of the kernel matrix; zeros when not centred
 
@@ -52,7 +52,7 @@ class KernelModel(Model):
 
     @cached_property
     def settings(self) -> KernelSettings:
-        """Name and settings of the kernel, validated; ModelError for invalid ones."""
+        """Name and settings of the kernel; raises ModelError if a setting is invalid."""
         return _settings(self.meta.get("kernel"))
 
     @cached_property
@@ -62,7 +62,7 @@ class KernelModel(Model):
 
     @cached_property
     def prepared(self) -> Array:
-        """The training rows, centred and scaled as the kernel sees them, (t, d); read-only."""
+        """The training rows (t, d), centred and scaled for the kernel; read-only."""
         rows = np.ascontiguousarray(self.standard_rows(self.training_rows))
         rows.setflags(write=False)
         return rows
@@ -71,7 +71,7 @@ class KernelModel(Model):
     def dual(self) -> DualVectors:
         """Eigenvectors and eigenvalues of the kernel matrix, for the scores of new rows.
 
-        The model stores eigenvalues divided by n - ddof; this factor is removed here.
+        The model stores eigenvalues divided by n - ddof; these are multiplied by n - ddof.
         """
         values = self.eigenvalues[: self.k] * (self.n_samples - self.ddof)
         return DualVectors(self.dual_vectors, values, self.kernel_means, self.orthonormal and self.centered)
@@ -86,7 +86,10 @@ class KernelModel(Model):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def check_basis(self) -> None:
-        """Raise ModelError unless the arrays of the kernel model have consistent shapes and finite values."""
+        """Raise ModelError unless all arrays have the right shapes and finite values, and fit the metadata.
+
+        The dual vectors must be orthonormal if `orthonormal` says so.
+        """
         if self.meta.get("method") != "kernel" and not (self.supervised and "labels" in self.meta):
             raise ModelError(f"method {show(self.meta.get('method'))} has no dual vectors")
         if self.kernel_means.ndim != 1:
@@ -105,7 +108,7 @@ class KernelModel(Model):
             check_orthonormal(self.dual_vectors, "dual_vectors")
 
     def _check_rows(self, t: int) -> None:
-        """Raise ModelError unless the number of training rows t fits the metadata: all rows, or the landmarks."""
+        """Raise ModelError unless t training rows fit the metadata: number of rows or landmarks, kernel, components."""
         expected = self.meta.get("landmarks", self.n_samples)
         if isinstance(expected, bool) or expected != t or t > self.n_samples:
             raise ModelError(
@@ -122,14 +125,17 @@ class KernelModel(Model):
             raise ModelError(f"it has {self.k} components, but only {t} training rows")
 
     def truncated(self, k: int | None) -> Model:
-        """Return the model with its first k components only; None keeps all."""
+        """Return the model with its first k components only; with k None the model itself.
+
+        Raise DataError if k is not between 1 and the number of components.
+        """
         if k is None or k == self.k:
             return self
         super().truncated(k)  # called for its check: raises if k is out of bounds
         return replace(self, dual_vectors=self.dual_vectors[:, :k])
 
     def project(self, X: Array) -> Array:
-        """Return the scores (n, k) of rows X (n, d), computed from one slab of kernel values at a time."""
+        """Return the scores (n, k) of rows X (n, d), computed from the kernel values of a few rows at a time."""
         Y = np.ascontiguousarray(self.standard_rows(X))
         T, dual = self.prepared, self.dual
         Z = np.empty((len(Y), self.k))
@@ -149,37 +155,38 @@ class KernelModel(Model):
         return self.kernel.cross(Y, T) @ self.dual_vectors
 
     def reconstruct(self, Z: Array) -> Array:
-        """Raise UsageError: a kernel model cannot reconstruct rows. `PreimageModel` can, approximately."""
+        """Raise UsageError, because a kernel model cannot reconstruct rows; a `PreimageModel` can, approximately."""
         self.reversible()
         return Z
 
     def to_sklearn(self) -> Any:
         """Return a fitted `sklearn.decomposition.KernelPCA`, behind a `StandardScaler`: see `Model.to_sklearn`.
 
-        For the kernels linear, rbf, polynomial, sigmoid and cosine of all rows, centred. There is no inverse_transform.
+        Raise UsageError unless the fit was centred, without landmarks or labels, with the kernel linear, rbf,
+        polynomial, sigmoid or cosine. The estimator has no inverse_transform.
         """
         from pcatool.model.scikit_learn import kernel_estimator
 
         return kernel_estimator(self)
 
     def reversible(self) -> Model:
-        """Raise UsageError: a kernel model cannot reconstruct rows exactly."""
+        """Raise UsageError, because a kernel model cannot reconstruct rows exactly."""
         raise UsageError(
             "a kernel model cannot reconstruct rows exactly: the directions lie in the kernel's own space",
             "give --preimage for an approximation",
         )
 
     def with_preimage(self) -> Model:
-        """Return a copy of the model that reconstructs rows approximately."""
+        """Return a copy that reconstructs rows approximately; raise UsageError for a precomputed kernel."""
         from pcatool.kernels.preimage import with_preimage
 
         return with_preimage(self)
 
     def squared_error(self, X: Array) -> Array:
-        """Return the squared error of each row in the kernel's feature space, k_c(x, x) - |z|^2, (n,).
+        """Return the squared error (n,) of each row x of X (n, d) in the kernel's feature space, k_c(x, x) - |z|^2.
 
-        Raise UsageError for landmark and supervised models, and for kernels that are not positive semidefinite or have
-        no value of a row with itself.
+        k_c is the kernel, centred if the fit was centred, and z are the scores of x. Raise UsageError for landmark and
+        supervised models, and for kernels that are not positive semidefinite or have no value of a row with itself.
         """
         Y = np.ascontiguousarray(self.standard_rows(X))
         with threads(1), np.errstate(all="ignore"):
@@ -202,7 +209,7 @@ class KernelModel(Model):
 
 
 def _settings(saved: Any) -> KernelSettings:
-    """Return the kernel settings of a model file; raise ModelError unless every setting is valid."""
+    """Return the kernel settings from the metadata of a model; raise ModelError unless every setting is valid."""
     if not isinstance(saved, dict) or not isinstance(saved.get("name"), str) or saved["name"] not in KERNELS:
         raise ModelError(f"kernel is {show(saved)}, which this pcatool does not know", "update pcatool")
     uses = KERNELS.load(saved["name"]).uses

@@ -32,7 +32,7 @@ __all__ = ["LandmarkAccumulator", "LandmarkPart", "Landmarks", "RowSample"]
 class RowSample:
     """A uniform random sample of m rows from a stream of blocks; the sample does not depend on the block sizes.
 
-    Every row draws a random key in its order, and the rows with the m smallest keys are kept.
+    Each row gets a random key, in the order of the stream; the sample is the rows with the m smallest keys.
     """
 
     def __init__(self, m: int, d: int, seed: int) -> None:
@@ -44,7 +44,7 @@ class RowSample:
         self.seen = 0  # rows added so far
 
     def add(self, X: Array) -> None:
-        """Add the rows X (h, d) to the stream."""
+        """Draw keys for the next rows X (h, d) of the stream, and update the sample."""
         keys = np.concatenate([self._keys, self._rng.random(len(X))])
         numbers = np.concatenate([self._numbers, np.arange(self.seen, self.seen + len(X))])
         chosen = np.sort(np.lexsort((numbers, keys))[: self._m])  # sorted, to keep the row order
@@ -55,26 +55,26 @@ class RowSample:
 
     @property
     def rows(self) -> Array:
-        """The sampled rows in the order of the stream, (m, d)."""
+        """The sampled rows (m, d) in the order of the stream; fewer than m if the stream has fewer."""
         return self._rows
 
 
 class LandmarkPart(NamedTuple):
-    """Sums of kernel values, and moments of phi, over some rows."""
+    """Sums of kernel values, and moments of the features phi, over a range of rows."""
 
-    sums: Array  # (m,) sum of the kernel values with each landmark
-    moments: Moments  # of phi, (r, r)
-    row_error: float  # bound on the sum of the errors of a row's kernel values, largest over the rows
+    sums: Array  # (m,) sum over the rows of their kernel values with each landmark
+    moments: Moments  # mean (r,) and scatter (r, r) of phi
+    row_error: float  # bound on the sum of the absolute errors of the m kernel values of any of the rows
 
     def merge(self, other: LandmarkPart) -> LandmarkPart:
-        """Return the sums of these rows followed by the rows of `other`; overwrites self's moments."""
+        """Return the sums over these rows followed by the rows of `other`; overwrites the moments of `self`."""
         return LandmarkPart(
             self.sums + other.sums, self.moments.merge(other.moments), max(self.row_error, other.row_error)
         )
 
 
 class Landmarks:
-    """The prepared landmarks L (m, d), with the factor F of phi(x) = K(x, L) F.
+    """The prepared landmarks L (m, d), with the factor F (m, r) of the features phi(x) = K(x, L) F.
 
     Raise DataError if the kernel matrix of the landmarks has no positive eigenvalue.
     """
@@ -83,7 +83,7 @@ class Landmarks:
         self.kernel, self._rows = kernel, rows
         self.L = L = rows.Y
         K = kernel.matrix(L, run)
-        self.largest = check_finite(K, kernel.settings.name)
+        self.largest = check_finite(K, kernel.settings.name)  # largest |K| of the landmarks
         matrix_error = kernel.rounding_norm(K, rows, run)
         # Distances define inner products only about a centre. The centre of the landmarks suffices, because phi is
         # centred again.
@@ -110,7 +110,7 @@ class Landmarks:
         self._origin: Array = (first_values @ self.F)[0]
 
     def part(self, rows: Prepared) -> LandmarkPart:
-        """Return the sums of the prepared rows (h, d), a slice at a time."""
+        """Return the sums over the prepared rows (h, d), with the kernel values of a few rows at a time."""
         slices = row_slices(len(rows.Y), len(self.L))
         parts = map(self._slice_part, (rows.take(rows_of_slice) for rows_of_slice in slices))
         return reduce(LandmarkPart.merge, parts)
@@ -126,8 +126,7 @@ class Landmarks:
     def spectrum(self, S: Array, row_error: float) -> Spectrum:
         """Return the spectrum of the covariance S (r, r) of phi.
 
-        `row_error` bounds the sum of the errors of one row's kernel values. Three errors move the variance along a unit
-        vector w:
+        `row_error` is as in `LandmarkPart`. Three errors move the variance along a unit vector w:
         - Errors of a row's kernel values move phi along w by at most |F w| row_error, and the variance by twice this
           times the deviation. The roundings of the products with F, one for each landmark, act in the same way.
         - An error E of the kernel matrix of the landmarks moves the variance by the relative amount |F w|^2 |E|, if E
@@ -157,7 +156,7 @@ class Landmarks:
 
 
 class LandmarkAccumulator(Accumulator[Block, LandmarkPart]):
-    """Adds up the sums that a fit by landmarks needs; `prepare` centres and scales the rows of a block."""
+    """Accumulator of the sums of a fit by landmarks; `prepare` centres and scales the rows of a block."""
 
     def __init__(self, landmarks: Landmarks, prepare: Callable[[Array], Prepared]) -> None:
         self.landmarks = landmarks

@@ -55,7 +55,7 @@ EXACT_LOSS = 1e-16
 # rows towards their mean.
 RIDGES = np.concatenate([np.logspace(-14, -7, 8), np.logspace(-6, -1, 11)]) / 2
 
-# Least part of a step, in directions, that a map must remove to be used for the noise estimate.
+# A map is used for the noise estimate if it removes at least this part of a step, as a number of directions.
 LEAST_REMOVED = 0.75
 
 # Rows whose distances to the nearest neighbour set the length of a step.
@@ -70,10 +70,10 @@ class ScoreMap(NamedTuple):
     length: float  # s, the typical length of the scores
     width: float  # w, width of the Gaussian part; 0 without this part
     dual: Array  # (m, d) coefficients of the ridge regression
-    mean: Array  # (d,) mean of the training rows
+    mean: Array  # (d,) mean of the training rows, in the units of the fit
 
     def __call__(self, Z: Array) -> Array:
-        """Return rows (h, d) from scores Z (h, k)."""
+        """Return approximate rows (h, d), in the units of the fit, from scores Z (h, k)."""
         Y = np.empty((len(Z), len(self.mean)))
         for part in row_slices(len(Z), len(self.Z)):
             Y[part] = _kernel((Z[part] - self.center) / self.length, self.Z, self.width) @ self.dual
@@ -85,7 +85,7 @@ class RidgeTrial(NamedTuple):
 
     width: float
     ridge: float  # relative to the largest eigenvalue
-    residual: float  # sum of |y - y~|^2
+    residual: float  # sum of squared distances between each row and its reconstruction
     removed: float  # sum of |u - J u|^2, with J u the response to a small step u
     kept: float  # sum of u . J u
 
@@ -107,7 +107,7 @@ class PreimageModel(KernelModel):
         return self
 
     def reconstruct(self, Z: Array) -> Array:
-        """Return approximate rows (n, d) in original units from their first scores Z (n, k').
+        """Return approximate rows (n, d) in original units from their first k' scores Z (n, k').
 
         Raise DataError if there are more scores than components.
         """
@@ -129,7 +129,7 @@ class PreimageModel(KernelModel):
 
 
 class _Maps:
-    """Cache of score maps by the number of scores; each map is learned once, also with several threads."""
+    """Cache of the score maps of a model, by the number of scores; several threads share one map."""
 
     def __init__(self, model: KernelModel) -> None:
         self._model = model
@@ -137,7 +137,7 @@ class _Maps:
         self._by_count: dict[int, ScoreMap] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the model only: a lock cannot be pickled, and the maps are learned again when needed."""
+        """Return the pickled form: the model alone, because a lock cannot be pickled and maps can be learned again."""
         return _Maps, (self._model,)
 
     def get(self, m: int) -> ScoreMap:
@@ -159,7 +159,7 @@ def with_preimage(model: KernelModel) -> PreimageModel:
 
 
 def learn_map(model: KernelModel, m: int) -> ScoreMap:
-    """Learn the map from the first m scores to rows in the units of the fit.
+    """Return the map from the first m scores to rows in the units of the fit, learned from the training rows.
 
     Raise RefusedError if the scores of the training rows overflow.
     """
@@ -229,16 +229,16 @@ class _Ridge:
         self.C = self.V.T @ Y
 
     def inverse_values(self, ridge: float) -> Array:
-        """Return 1 / (eigenvalue + ridge), (t, 1)."""
+        """Return 1 / (eigenvalue + ridge * largest eigenvalue) for each eigenvalue, (t, 1)."""
         return np.asarray(1.0 / (self.values + ridge * (self.values[-1] or 1.0)))[:, None]
 
     def map(self, ridge: float) -> ScoreMap:
-        """Return the score map with this ridge, relative to the largest eigenvalue."""
+        """Return the score map with this ridge, which is relative to the largest eigenvalue."""
         dual = self.V @ (self.C * self.inverse_values(ridge))
         return ScoreMap(self.Z, self.center, self.length, self.width, dual, self.mean)
 
     def trials(self, Z: Array, Y: Array, steps: _Steps) -> Iterator[RidgeTrial]:
-        """Yield the measurements of every ridge on held-out rows Y (h, d) with scores Z (h, k) and their steps."""
+        """Yield a trial for each of RIDGES, on held-out rows Y (h, d) with their scores Z (h, k) and their steps."""
         rows_product, ahead, behind = (
             _kernel((A - self.center) / self.length, self.Z, self.width) @ self.V
             for A in (Z, steps.ahead, steps.behind)
@@ -248,11 +248,12 @@ class _Ridge:
             B = self.C * self.inverse_values(ridge)
             R, J = Y - self.mean - rows_product @ B, response @ B
             removed = steps.U - J
-            yield RidgeTrial(self.width, ridge, _square(R, R), _square(removed, removed), _square(steps.U, J))
+            sums = (_inner_product(*pair) for pair in ((R, R), (removed, removed), (steps.U, J)))
+            yield RidgeTrial(self.width, ridge, *sums)
 
 
 def _cross_validated_trials(Z: Array, Y: Array, steps: _Steps) -> list[RidgeTrial]:
-    """Return the measurements of every width and ridge, by cross-validation with two folds.
+    """Return a trial for each width and ridge, summed over all rows, by cross-validation with two folds.
 
     The folds are random, because rows of different kinds may alternate in the input.
     """
@@ -272,12 +273,12 @@ def _cross_validated_trials(Z: Array, Y: Array, steps: _Steps) -> list[RidgeTria
 
 
 def _best_trial(trials: list[RidgeTrial], steps: _Steps, *, max_noise: float) -> RidgeTrial:
-    """Return the trial with the smallest estimated distance to the clean rows.
+    """Return the trial whose reconstructed rows have the smallest estimated distance to the rows without noise.
 
     `max_noise` bounds the noise variance of a row, summed over its columns.
     """
     t, d = steps.U.shape
-    step_square = _square(steps.U, steps.U) / d  # squared length of the steps along one direction, summed over the rows
+    step_square = _inner_product(steps.U, steps.U) / d  # squared steps along one direction, summed over rows
     residual = np.array([trial.residual for trial in trials]) / t
     kept = np.array([trial.kept for trial in trials]) / step_square
     # A rough map also moves sideways, so more of a step seems removed than the map removes along the step.
@@ -290,8 +291,8 @@ def _best_trial(trials: list[RidgeTrial], steps: _Steps, *, max_noise: float) ->
     return trials[int((residual + 2 * noise * kept).argmin())]
 
 
-def _square(A: Array, B: Array) -> float:
-    """Return the sum of A * B."""
+def _inner_product(A: Array, B: Array) -> float:
+    """Return the sum of the products of corresponding entries of the matrices A and B."""
     return float(np.einsum("ij,ij->", A, B))
 
 

@@ -31,7 +31,10 @@ LEAST_SIMILARITY = 0.5
 
 
 def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool) -> None:
-    """Raise `UsageError` if the components of an older model are not comparable with those of the planned fit."""
+    """Raise `UsageError` if the components of the model `old` are not comparable with those of a planned fit.
+
+    The other arguments describe the planned fit; `in_kernel` says that it has a kernel.
+    """
     if in_kernel or "kernel" in old.meta:
         raise UsageError(
             "--align-to cannot compare kernel models: each fit has its own feature space",
@@ -50,11 +53,11 @@ def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool)
 
 
 def aligned_to(model: Model, old: Model, reporter: Reporter) -> Model:
-    """Return the model with components in the places of the most similar old ones, with their signs.
+    """Return the model with each component in the place, and with the sign, of the most similar component of `old`.
 
     A component may take the place of the i-th largest eigenvalue only if both eigenvalues differ by at most a tenth.
     Among such orders, the one with the largest sum of |cosine| is taken. `meta["aligned"]` holds, for each place, the
-    rank by eigenvalue of its component.
+    rank by eigenvalue of its component. Report a note for columns that are in only one of the models.
     """
     check_older(old, method=method_of(model), in_kernel="kernel" in model.meta, standardized=model.standardized)
     _note_other_columns(model, old, reporter)
@@ -74,7 +77,7 @@ def method_of(model: Model) -> str:
 
 
 def cosines(model: Model, old: Model) -> Array:
-    """Cosines between the components of two models over their common columns, (k, k_old)."""
+    """Return the cosines (k, k_old) between the components of two models, over their common columns."""
     places = {name: j for j, name in enumerate(old.columns)}
     here = [j for j, name in enumerate(model.columns) if name in places]
     there = [places[model.columns[j]] for j in here]
@@ -82,7 +85,10 @@ def cosines(model: Model, old: Model) -> Array:
 
 
 def best_matching(similarity: Array) -> tuple[Indices, Indices]:
-    """Return the rows and columns of the pairs of a similarity matrix with the largest sum; -inf is never chosen."""
+    """Return row indices, and the column index paired with each row, for the largest sum of similarities.
+
+    Each row and each column is used at most once; the pairs are as many as the shorter side. -inf is never chosen.
+    """
     if similarity.shape[0] > similarity.shape[1]:
         columns, rows = best_matching(similarity.T)
         order = np.argsort(rows)
@@ -97,7 +103,7 @@ def best_matching(similarity: Array) -> tuple[Indices, Indices]:
 
 
 def _note_other_columns(model: Model, old: Model, reporter: Reporter) -> None:
-    """Note columns that are in only one of the models.
+    """Report a note for columns that are in only one of the models.
 
     Raise `DataError` if no column is in both.
     """
@@ -117,7 +123,10 @@ def _note_other_columns(model: Model, old: Model, reporter: Reporter) -> None:
 
 
 def _order(model: Model, C: Array) -> Indices:
-    """Return the component for each place, (k,); components past the rank keep their places."""
+    """Return the index of the component for each place, (k,), by the cosines C (k, k_old) with old components.
+
+    Components past the rank keep their places.
+    """
     k = model.k
     values = model.eigenvalues[:k]
     near = np.abs(values[:, None] - values) <= NEAR_EQUAL * values
@@ -144,7 +153,7 @@ def _signs(C: Array) -> Array:
 
 
 def _reordered(certificate: Mapping[str, Any], order: Indices) -> dict[str, Any]:
-    """Reorder the entries of a certificate with the components."""
+    """Return a copy of a certificate whose entries follow the new order of the components."""
     moved = dict(certificate)
     for name in ("relative_error", "vouched"):
         if name in moved:

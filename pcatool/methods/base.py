@@ -55,8 +55,8 @@ class FitResources(NamedTuple):
     limit: int | None = None  # memory limit in bytes
     reread: Callable[[], Iterable[Array]] | None = None  # returns all blocks again
     expected: Callable[[], int | None] = lambda: None  # returns the approximate number of rows
-    engine: LocalEngine = SERIAL  # works on the blocks
-    threads: int = 1  # blocks worked on at a time
+    engine: LocalEngine = SERIAL  # adds up over the blocks
+    threads: int = 1  # number of blocks that the engine works on at a time
     labels: Labels | None = None
     reading: Callable[[int], int] = lambda threads: 0  # bytes for reading the input with some threads, besides blocks
     scoring: Callable[[int, int], int] = lambda k, model: 0  # bytes at the peak of scoring the same rows
@@ -67,14 +67,14 @@ UNLIMITED = FitResources()
 
 
 class Fit(NamedTuple):
-    """A fitted model, and the evidence that the rules for k saw."""
+    """A fitted model, and the evidence by which its number of components was chosen."""
 
     model: Model
     evidence: Evidence
 
 
 def linear_model(solution: Solution, basis: Array, columns: tuple[str, ...], meta: Mapping[str, Any]) -> Model:
-    """Build the model from a solution, its basis (d, k) and the settings."""
+    """Return the model with this basis (d, k) and metadata, and with the means, scales and sums of the solution."""
     return Model(
         mean=solution.mean,
         std=solution.std,
@@ -98,17 +98,20 @@ def component_range(first: int, last: int) -> str:
 
 
 def listed_components(indices: Sequence[int]) -> str:
-    """Return a text such as `PC2, PC5 and 3 more`, for components counted from 0."""
+    """Return a text such as `PC2, PC5 and 3 more`, with at most FEW names; `indices` count from 0."""
     shown = ", ".join(component_name(j + 1) for j in indices[:FEW])
     return shown if len(indices) <= FEW else f"{shown} and {len(indices) - FEW} more"
 
 
 def note_constant(reporter: Reporter, columns: Sequence[str], constant: Iterable[int], adding: str) -> None:
-    """Note the names of constant columns, which add `adding`, such as "no variance"."""
+    """Report a note with the names of constant columns, if there are any.
+
+    `constant` are their indices; `adding` ends the phrase "constant columns add", for example with "no variance".
+    """
     names = [columns[j] for j in constant]
     if names:
-        those = "a constant column adds" if len(names) == 1 else "constant columns add"
-        reporter.note(f"{those} {adding}: {listed(names)}")
+        subject = "a constant column adds" if len(names) == 1 else "constant columns add"
+        reporter.note(f"{subject} {adding}: {listed(names)}")
 
 
 # Names of identifiers; names of row numbers; names of whole numbers in steps of one that are no identifiers.
@@ -119,21 +122,21 @@ QUANTITY = re.compile(
     re.IGNORECASE,
 )
 
-# Least number of rows that are numbered: with fewer, a quantity may take every value once.
+# Least number of rows for `numbering`: with fewer rows, a quantity may take each value once.
 NUMBERED_ROWS = 100
 
 
 class Identifiers(NamedTuple):
-    """Features that look like identifiers: by their names, and by numbering the rows from 0 or 1."""
+    """Names of features that look like identifiers of the rows."""
 
-    named: list[str]
-    numbering: list[str]
+    named: list[str]  # columns with a name such as "user_id"
+    numbering: list[str]  # at most one column, whose values are the row numbers from 0 or 1, in any order
 
     @classmethod
     def of(cls, columns: Sequence[str], solution: Solution, problem: Problem, codes: NDArray[np.bool_]) -> Identifiers:
-        """Return those among the columns; `codes` is the mask of columns of whole numbers.
+        """Return the columns that look like identifiers; `codes` (d,) is the mask of columns of whole numbers.
 
-        Whole numbers in steps of one are known by their mean and their variance.
+        A column numbers the rows if its mean and its variance are those of consecutive whole numbers.
         """
         n, found = solution.n, cls([], [])
         codes = codes & (solution.variances > 0)
@@ -154,7 +157,7 @@ class Identifiers(NamedTuple):
         return found._replace(numbering=others if len(others) == 1 else [])
 
     def note(self, reporter: Reporter, n: int) -> None:
-        """Note the columns, and how to leave them out."""
+        """Report notes that name these columns and say how to leave them out; n is the number of rows."""
         names = self.named
         if names:
             what = (
@@ -168,20 +171,26 @@ class Identifiers(NamedTuple):
             reporter.note(f"{show(name)} is used as a feature, but {numbers}; {leave_out_all([name])}")
 
 
-def warn_past_rank(reporter: Reporter, rank: int, k: int, of: str, *, label: bool = False) -> None:
-    """Warn about components past the rank; `of` names what has this rank, with its verb. `label`: in supervised PCA."""
+def warn_past_rank(reporter: Reporter, rank: int, k: int, subject: str, *, label: bool = False) -> None:
+    """Warn if k components are more than the rank.
+
+    `subject` stands before "rank" in the warning, with a verb: "the data have". `label` words it for supervised PCA.
+    """
     if k > rank:
         one = k == rank + 1
         nothing = f"{'explains' if one else 'explain'} {'nothing about the label' if label else 'no variance'}"
         zero = f"{'its eigenvalue' if one else 'their eigenvalues'}{'' if label else ' and scores'}"
         reporter.warn(
             f"{component_range(rank + 1, k)} {nothing}: {zero} {'is' if one and label else 'are'} 0, "
-            f"because {of} rank {rank} (-k all keeps {rank})"
+            f"because {subject} rank {rank} (-k all keeps {rank})"
         )
 
 
 def warn_uncertain(reporter: Reporter, uncertain: Sequence[int], more: str) -> None:
-    """Warn about components, counted from 1, whose eigenvalue may be rounding error."""
+    """Warn about components whose eigenvalue has fewer than 8 accurate digits, if there are any.
+
+    `uncertain` are their numbers, from 1; `more` is appended to the warning.
+    """
     if uncertain:
         noun = "eigenvalue is" if len(uncertain) == 1 else "eigenvalues are"
         reporter.warn(
@@ -190,7 +199,7 @@ def warn_uncertain(reporter: Reporter, uncertain: Sequence[int], more: str) -> N
 
 
 def check_rule(wish: Wish, method: str) -> None:
-    """Raise `UsageError` for a rule that needs the covariance of rows or the rows themselves."""
+    """Raise `UsageError` if `wish` is a rule that needs more than the eigenvalues; `method` is for the message."""
     if isinstance(wish, str) and split_rule(wish)[0] not in SPECTRAL_RULES:
         raise UsageError(
             f"-k {show(wish)} does not go with --method {method}: the rule needs the covariance of rows",
@@ -205,7 +214,7 @@ def rule_with_rows(wish: object) -> str | None:
 
 
 def why_not_updatable(model: Model) -> str | None:
-    """Return why rows cannot be added to or removed from a model, and its settings not changed; None if they can."""
+    """Return the reason why a model cannot be updated: rows added or removed, settings changed; None if it can."""
     if model.statistic is not None:
         return None
     meta = model.meta

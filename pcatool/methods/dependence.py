@@ -65,7 +65,7 @@ __all__ = [
     "solve_cross_moments",
 ]
 
-# Copies of a matrix that is decomposed: itself, scaled, a triangle, singular vectors, and LAPACK's copies of each.
+# Copies of a matrix that is decomposed: the matrix, the scaled matrix, a triangle, singular vectors, LAPACK's copies.
 COPIES = 6
 
 
@@ -77,26 +77,26 @@ class SupervisedTask(NamedTuple):
     labels: Labels
     kernel: LabelKernel
     resources: FitResources
-    center_rows: bool
+    center_rows: bool  # whether the mean of its features is subtracted from each row
     reporter: Reporter
 
     def split(self, block: Array) -> tuple[Array, Array]:
-        """Return the features (h, d), centred by row if asked for, and the labels (h, t) of a block."""
+        """Return the features (h, d), minus the mean of each row if `center_rows`, and labels (h, t) of a block."""
         X, Y = block[:, : self.problem.d], block[:, self.problem.d :]
         return (center_rows(X) if self.center_rows else X), Y
 
     @property
     def origin(self) -> tuple[Array, Array]:
-        """Features (d,) and labels (t,) of the first row, subtracted from all rows."""
+        """Features (d,) and labels (t,) of the first row, which are subtracted from all rows to keep sums small."""
         X, Y = self.split(self.rows.origin[None, :])
         return X[0], Y[0]
 
 
 class Dependence(NamedTuple):
-    """Solution for Q, and the solver that found it."""
+    """Eigenvalues and eigenvectors of Q = X^T H Ky H X, and the solver that computed them."""
 
     solution: Solution
-    possible: int  # eigenvalues that may be above 0
+    possible: int  # largest possible number of eigenvalues above 0
     solver: str
     reason: str
     classes: int | None = None  # number of classes; None for labels that are numbers
@@ -106,14 +106,17 @@ class Columns(NamedTuple):
     """Centre, scale and rounding error of the features, in the units of the fit."""
 
     centre: Centre
-    variances: Array  # (d,) as read
+    variances: Array  # (d,) in original units
     sigma: Array  # (d,) divisor of each column
     length: Array  # (d,) |x - mu| / sigma of each column
     rounding: Array  # (d,) relative rounding error of each column
 
     @classmethod
     def of(cls, centre: Centre, squares: Array, problem: Problem) -> Columns:
-        """Compute from the centre and the sums of squares (d,); raise an error if there is nothing to solve."""
+        """Compute from the centre and the sums of squared deviations (d,).
+
+        Raise an error for fewer than two rows, for columns that are all constant, and if squares overflow or underflow.
+        """
         n, constant = centre.rows, ~centre.varies
         divisor = n - problem.ddof
         with np.errstate(all="ignore"):
@@ -132,9 +135,10 @@ class Columns(NamedTuple):
 
 
 def refuse_above(limit: int | None, need: int, what: str, remedy: str, *, known: bool = False) -> None:
-    """Raise `RefusedError` if `need` bytes are more than the limit.
+    """Raise `RefusedError` if `need` bytes are more than the limit; a limit of None allows everything.
 
-    `known`: no later need is larger, so that the remedy can name the limit that admits the fit.
+    `what` is the work that takes these bytes, `remedy` the words to type. `known` says that the fit never needs more,
+    so that the remedy also names the memory limit that admits the fit.
     """
     if limit is not None and need > limit:
         raise RefusedError(
@@ -161,7 +165,10 @@ def solve_product(
     reason: str,
     classes: int | None = None,
 ) -> Dependence:
-    """Solve for Q = M M^T from M, by singular values."""
+    """Return the eigenvalues and eigenvectors of Q = M M^T, from the singular values of M (d, t).
+
+    Raise `DataError` if no column depends on the labels.
+    """
     A = M.values
     with np.errstate(all="ignore"):
         total = float(np.einsum("ij,ij->", A, A))
@@ -173,7 +180,10 @@ def solve_product(
 
 
 def check_total(total: float, A: Array) -> None:
-    """Raise `RefusedError` if the trace of Q overflows or underflows a double; A is M or Q."""
+    """Raise `RefusedError` if `total`, the trace of Q, overflows or underflows a double.
+
+    A is the matrix that `total` comes from: 0 is no underflow if A is all zeros.
+    """
     if not np.isfinite(total):
         raise RefusedError("products of the values and the label overflow a double", "rescale the columns or the label")
     if total < MIN_VARIANCE and A.any():
@@ -194,9 +204,10 @@ def make_dependence(
     reason: str,
     classes: int | None = None,
 ) -> Dependence:
-    """Build the result from the spectrum of Q; `apply` maps V to Q V.
+    """Return the dependence with this spectrum of Q, whose trace is `total`; `apply` maps V to Q V.
 
-    Raise `DataError` if no column depends on the labels.
+    `possible` is the largest possible number of eigenvalues above 0. Raise `DataError` if no column depends on the
+    labels.
     """
     if spectrum.rank == 0:
         raise no_dependence_error(labels)
@@ -207,7 +218,7 @@ def make_dependence(
 
 
 def solve_by_cross_moments(task: SupervisedTask) -> Dependence:
-    """Solve for a label kernel Ky = Y Y^T: M = X^T H Y, in one pass."""
+    """Return the dependence on labels with the kernel Ky = Y Y^T, from M = X^T H Y, in one pass over the rows."""
     return solve_cross_moments(task.rows.reduce(CrossMomentsAccumulator(task)), task.problem, task.labels)
 
 
@@ -232,11 +243,11 @@ class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
         return CrossMoments.of_numbers(X, Y, *self.origin)
 
     def merge(self, one: CrossMoments, other: CrossMoments) -> CrossMoments:
-        """Return the cross-moments of both; overwrites `one`."""
+        """Return the cross-moments of both; overwrites `one`. Raise `RefusedError` as `finish` does."""
         return self.finish(one).merge(other)
 
     def finish(self, part: CrossMoments) -> CrossMoments:
-        """Return the cross-moments; raise `RefusedError` for more classes than the memory limit allows."""
+        """Return `part` unchanged; raise `RefusedError` if it has more classes than the memory limit allows."""
         d, t = self.task.problem.d, part.t
         refuse_above(
             self.task.resources.limit,
@@ -248,7 +259,10 @@ class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
 
 
 def label_moments_rounding(moments: CrossMoments, problem: Problem, classes: bool) -> Array:
-    """Return the relative rounding of new sums: of each column and, last, of the labels, (d + 1,)."""
+    """Return relative rounding errors (d + 1,) of cross-moments: one for each column, then one for the labels.
+
+    The last is 0 if the labels are `classes`.
+    """
     n = moments.centre.rows
     rounding = problem.rounding(moments.centre, moments.squares)
     return np.append(rounding, 0.0 if classes else column_rounding(moments.label.high, moments.label_squares / n).max())
@@ -257,10 +271,10 @@ def label_moments_rounding(moments: CrossMoments, problem: Problem, classes: boo
 def solve_cross_moments(
     moments: CrossMoments, problem: Problem, labels: Labels, rounding: Array | None = None
 ) -> Dependence:
-    """Solve from cross-moments alone.
+    """Return the dependence of columns on labels, from cross-moments alone.
 
-    `rounding` (d + 1,) is as from `label_moments_rounding`, for cross-moments that were added up earlier. Raise
-    `DataError` if the labels are constant or no column depends on them.
+    `rounding` (d + 1,) is as from `label_moments_rounding`, which is called if it is None. Raise `DataError` if the
+    labels are constant or no column depends on the labels.
     """
     d = problem.d
     columns = Columns.of(moments.centre, moments.squares, problem)
@@ -305,7 +319,7 @@ HOLDS_NO_ROWS = "use --label-kernel delta or linear, without --kernel, to hold n
 
 
 def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
-    """Solve for a label kernel rbf, with all rows in memory.
+    """Return the dependence of columns on labels with the kernel rbf, with all rows in memory.
 
     Ky is factored where it has low rank or d > n, else multiplied a few rows at a time.
     """
@@ -352,7 +366,7 @@ def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
 def hold_rows(task: SupervisedTask) -> tuple[Array, Array]:
     """Return all rows in memory: features (n, d) and labels (n, t) as read.
 
-    The memory limit is checked as rows arrive, with the program and reading included.
+    Raise `RefusedError` as soon as the rows, the program and the reading take more than the memory limit.
     """
     blocks: list[Array] = []
     count = 0
@@ -369,7 +383,7 @@ def hold_rows(task: SupervisedTask) -> tuple[Array, Array]:
 
 
 def center_features(task: SupervisedTask, X: Array) -> tuple[Columns, Array]:
-    """Return the centre and scale of the columns of X (n, d), and the centred rows; X may be overwritten."""
+    """Return the centre and scale of the columns of X (n, d), and the centred rows (n, d); X may be overwritten."""
     X = center_rows(X) if task.center_rows else X
     centre, Xc, rest = center_block(X, X[0].copy(), out=X)
     with np.errstate(all="ignore"):
@@ -379,9 +393,9 @@ def center_features(task: SupervisedTask, X: Array) -> tuple[Columns, Array]:
 
 
 def check_targets(task: SupervisedTask, Y: Array) -> None:
-    """Raise `DataError` for constant labels Y (n, t).
+    """Raise `DataError` if the labels Y (n, t) are constant, and `RefusedError` if their squares overflow.
 
-    Note a gamma of rbf at which hardly any two labels are alike.
+    Report a note if hardly any two labels are similar at the gamma of the rbf label kernel.
     """
     if task.labels.classes:
         if not Y.any():

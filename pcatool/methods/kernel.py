@@ -56,15 +56,15 @@ DUAL_COPIES = 3  # copies of the n x k kept vectors: with their signs, in the ce
 SPACE_COPIES = 1  # copies of the Lanczos space, which is planned at three times its usual size
 DECOMPOSED_COPIES = 5  # m x m matrices while LAPACK decomposes the kernel of the landmarks: as in COPIES
 SLAB_COPIES = 3  # copies of a slab of kernel values per thread, without landmarks
-# With landmarks: of the kernel values (the values, and one copy while errors are bounded), and of phi (as multiplied,
-# centred, and one in between).
+# With landmarks: copies per thread of the kernel values (the values, and a copy while errors are bounded), and of phi
+# (as multiplied, centred, and a copy in between).
 VALUE_COPIES, PHI_COPIES = 2, 3
 LANDMARKS = (100, 300, 1000)  # numbers of landmarks that a remedy tries; the largest that fits is the most accurate
-ROW_COPIES = 3  # copies of the rows: as read, as prepared, and one in between
+ROW_COPIES = 3  # copies of the rows: as read, as prepared, and a copy in between
 
 
 class MemoryNeeds(NamedTuple):
-    """Memory needs of a kernel fit with these options; the number of rows may be unknown."""
+    """Memory needs of a kernel fit of rows of d columns with these options, for any number of rows."""
 
     options: FitOptions
     wish: Wish
@@ -73,13 +73,13 @@ class MemoryNeeds(NamedTuple):
     resources: FitResources
 
     def solver(self, n: int) -> tuple[str, str]:
-        """Return the solver for n rows and the reason."""
+        """Return the name of the solver for n rows without landmarks, and the reason for the choice."""
         return choose_solver(
             n, self.wish, definite=self.kernel.is_definite(self.options.center), flat_spectrum=self.kernel.flat_spectrum
         )
 
     def check_while_reading(self, blocks: Iterable[Array]) -> Iterator[Array]:
-        """Yield the blocks; raise `RefusedError` as soon as n x n numbers exceed the memory limit."""
+        """Yield the blocks; raise `RefusedError` as soon as a fit of the rows so far exceeds the memory limit."""
         n = 0
         for block in blocks:
             n += len(block)
@@ -87,7 +87,7 @@ class MemoryNeeds(NamedTuple):
             yield block
 
     def check(self, n: int | None, how: str, *, dense: bool = False) -> None:
-        """Raise `RefusedError` above the memory limit; `how` tells how n is known, `dense` is as for `peak`."""
+        """Raise `RefusedError` if n rows need too much memory; `how` is a remark on n; for `dense` see `peak`."""
         limit, need = self.resources.limit, self.peak(n, dense=dense)
         if limit is None or need <= limit:
             return
@@ -104,26 +104,26 @@ class MemoryNeeds(NamedTuple):
         raise RefusedError(f"{what}; {limit_text(limit)}", remedy)
 
     def peak(self, n: int | None, *, dense: bool = False) -> int:
-        """Bytes at the peak, including the program; `dense` if LAPACK decomposes the whole matrix."""
+        """Bytes at the peak of fitting and scoring n rows, with the program; `dense` says that LAPACK must be used."""
         rows = min(n or 0, self.options.landmarks or sys.maxsize)
         k = most_kept(self.wish, rows)
         held = 2 * 8 * rows * (self.d + k) + self._slabs(rows)
         return self.kernel.loads + max(self._fitting(n, dense=dense), self.resources.scoring(k, held))
 
     def _features(self, m: int) -> int:
-        """Return the most features phi for m landmarks: the rank of their kernel matrix."""
+        """Return the largest number of features phi for m landmarks: the largest rank of their kernel matrix."""
         rank = self.kernel.most_rank(self.d)
         return m if rank is None else min(m, rank)
 
     def _slabs(self, m: int) -> int:
-        """Bytes of the slabs of kernel values that threads hold; m is the number of landmarks."""
+        """Bytes of the kernel values that all threads work on at a time; m, the number of landmarks, may be 0."""
         one = self.resources.threads * 8 * CELLS_PER_STEP
         if self.options.landmarks is None:
             return SLAB_COPIES * one
         return VALUE_COPIES * one + PHI_COPIES * one * self._features(m) // max(m, 1)
 
     def _fitting(self, n: int | None, *, dense: bool) -> int:
-        """Bytes at the peak of the fit alone, without scoring."""
+        """Bytes at the peak of the fit alone, without scoring; the arguments are as in `peak`."""
         m, d = self.options.landmarks, self.d
         threads = self.resources.threads
         held_bytes = self.resources.reading(threads) + blocks_bytes(d, n, threads, copies=2)
@@ -151,7 +151,7 @@ NYSTROEM = "nystroem"
 
 
 class KernelInput(NamedTuple):
-    """The input of a kernel fit, before it is solved."""
+    """Columns, kernel, resources and memory needs of a kernel fit; everything but the rows."""
 
     columns: tuple[str, ...]
     kernel: Kernel
@@ -164,15 +164,15 @@ class KernelInput(NamedTuple):
 
 
 class SolvedKernel(NamedTuple):
-    """A solution in the units of the model, before k is chosen; eigenvalues are those of K divided by n - ddof."""
+    """Eigenvalues of a kernel fit, those of the kernel matrix divided by n - ddof, before k is chosen."""
 
     solver: str
     reason: str
     eigenvalues: Array  # (m,) descending
-    error: Array  # (m,) bounds
-    total: float
-    rank: int
-    n: int
+    error: Array  # (m,) bounds on the absolute error of each eigenvalue
+    total: float  # sum of the positive eigenvalues
+    rank: int  # number of eigenvalues above rounding error
+    n: int  # number of rows
     most: int  # largest possible number of components
 
 
@@ -186,23 +186,23 @@ class KernelTask:
         check_rule(self.wish, "kernel")
 
     def rows_centered(self, X: Array) -> Array:
-        """Return the rows, each minus its own mean if `--center-rows` was given."""
+        """Return the rows X (h, d), each minus its own mean if `--center-rows` was given."""
         return center_rows(X) if self.options.center_rows else X
 
     def moments(self, blocks: Iterable[Array], origin: Array) -> ColumnMoments:
-        """Return the moments of all columns, about the row `origin` (d,)."""
+        """Return mean and sum of squares of each column; the row `origin` (d,) is subtracted to keep sums small."""
         first = self.rows_centered(origin[None])[0]
         accumulator = ColumnMomentsAccumulator(first)
         return fold(accumulator, (accumulator.of_block((self.rows_centered(X), None)) for X in blocks))
 
     def mean_matters(self, kernel: Kernel) -> bool:
-        """Whether the eigenvalues change when all rows are shifted."""
+        """Whether the eigenvalues change when all rows are shifted by one vector."""
         return not (kernel.invariant or (kernel.shift_cancels and self.options.center))
 
     def preparation(self, data: KernelInput, moments: ColumnMoments) -> Preparation:
-        """Return the shift and scale of rows before the kernel.
+        """Return the centring and scaling of rows before the kernel, and report a note for constant columns.
 
-        Raise an error if squares overflow or underflow, or if all columns are constant.
+        Raise `RefusedError` if squares overflow or underflow, and `DataError` if all columns are constant.
         """
         o, kernel = self.options, data.kernel
         prepared = Preparation.of(
@@ -229,7 +229,7 @@ class KernelTask:
         return prepared
 
     def check_rows(self, n: int, most: int) -> None:
-        """Raise `DataError` if n rows are too few; `most` is the largest possible k."""
+        """Raise `DataError` if n rows are too few for the options; `most` is the largest possible k."""
         o = self.options
         if n == 0:
             raise nothing_to_fit()
@@ -246,7 +246,7 @@ class KernelTask:
             )
 
     def check_rank(self, rank: int) -> None:
-        """Raise `DataError` if no eigenvalue is above rounding error."""
+        """Raise `DataError` if `rank`, the number of eigenvalues above rounding error, is 0."""
         if rank == 0:
             centred = "centred " if self.options.center else ""
             raise DataError(
@@ -255,7 +255,7 @@ class KernelTask:
             )
 
     def warn_negative(self, kernel: Kernel, negative: int, n: int, lowest: float) -> None:
-        """Warn about `negative` eigenvalues below 0, of n; `lowest` is relative to the largest."""
+        """Warn that `negative` of n eigenvalues are below 0; `lowest` is the lowest divided by the largest."""
         which = f"{grouped(negative)} of {grouped(n)} eigenvalues {'is' if negative == 1 else 'are'}"
         self.reporter.warn(
             f"kernel {kernel.settings.name} is not positive semidefinite for these data: {which} negative (the lowest "
@@ -263,7 +263,7 @@ class KernelTask:
         )
 
     def decide(self, solved: SolvedKernel) -> tuple[Evidence, Choice]:
-        """Return the evidence and the choice of k; warn about components past the rank."""
+        """Return the evidence for the rules, and the choice of k; warn about components past the rank."""
         o = self.options
         evidence = Evidence(
             eigenvalues=solved.eigenvalues,
@@ -292,9 +292,9 @@ class KernelTask:
         D: Array,
         means: Array,
     ) -> KernelModel:
-        """Build the model and warn about its eigenvalues.
+        """Return the model; warn about uncertain and nearly equal eigenvalues, and scores that are unreliable.
 
-        `rows` (m, d) are the training rows or landmarks, `D` (m, k) the dual vectors, `means` (m,) those of the kernel.
+        `rows` (m, d) are the training rows or landmarks, `D` (m, k) dual vectors, `means` (m,) means of kernel values.
         """
         o, kernel = self.options, data.kernel
         uncertain = [j for j, accurate in enumerate(certificate["vouched"][: solved.rank], 1) if not accurate]
@@ -341,7 +341,7 @@ class KernelTask:
 
 
 def fit_all_pairs(task: KernelTask, data: KernelInput, X: Array) -> Fit:
-    """Fit from the kernel of all rows X (n, d)."""
+    """Fit kernel PCA to the kernel matrix (n, n) of all rows X (n, d)."""
     o, kernel, run = task.options, data.kernel, data.resources.engine.map
     n = len(X)
     task.check_rows(n, n)
@@ -381,7 +381,7 @@ def fit_all_pairs(task: KernelTask, data: KernelInput, X: Array) -> Fit:
 
 
 def fit_landmarks(task: KernelTask, data: KernelInput, rows: Rows, m: int) -> Fit:
-    """Fit from m landmark rows drawn at random (Nystroem), in two passes."""
+    """Fit kernel PCA from m landmark rows drawn at random (Nystroem), in two passes; all rows if these are fewer."""
     rows.several_passes()
     doing("pass 1 of 2")
     sample, moments = _first_pass(task, rows, data.d, m)
@@ -405,7 +405,7 @@ def fit_landmarks(task: KernelTask, data: KernelInput, rows: Rows, m: int) -> Fi
 
 
 def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[RowSample, ColumnMoments]:
-    """Draw the landmarks, and take the moments of all columns."""
+    """Return a random sample of m rows, and mean and sum of squares of each column, in one pass."""
     accumulator = ColumnMomentsAccumulator(task.rows_centered(rows.origin[None])[0])
     sample = RowSample(m, d, task.options.seed)
 
@@ -430,7 +430,7 @@ def _fit_features(
     S: Array,
     part: LandmarkPart,
 ) -> Fit:
-    """Fit PCA to the features phi, whose covariance is S (r, r)."""
+    """Fit PCA to the features phi, whose covariance is S (r, r); `part` holds the sums over all rows."""
     m, total = len(landmarks.L), float(np.trace(S))
     if not np.isfinite(total):  # other rows may have larger kernel values than the landmarks
         check_finite(S, data.kernel.settings.name)
@@ -461,7 +461,7 @@ class KernelPCA:
         self.task = KernelTask(options, reporter)
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
-        """Fit a model to blocks (h, d) of rows; raise `RefusedError` if that needs more than the memory limit."""
+        """Fit a model to blocks (h, d) of rows; raise `RefusedError` if the fit needs more than the memory limit."""
         data, rows = self._read(blocks, columns, resources)
         data.needs.check(_expected(rows, resources), "about")
         with threads(1), np.errstate(all="ignore"):  # overflow is checked and refused with a message

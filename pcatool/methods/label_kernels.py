@@ -44,8 +44,8 @@ MOST_STEPS = 256
 # A diagonal below this is rounding error of earlier steps: each leaves about one eps.
 DIAGONAL_ROUNDING = 64 * EPS
 
-# Number of rows in the sample that tells whether labels are alike, and the mean kernel value below which hardly any
-# are.
+# Number of rows in the sample that shows whether labels are alike. Hardly any two labels are alike if their mean kernel
+# value is below ALIKE_VALUE.
 SAMPLE = 500
 ALIKE_VALUE = 0.01
 
@@ -66,7 +66,7 @@ class LabelKernel(NamedTuple):
 
     @property
     def is_product(self) -> bool:
-        """Whether the kernel is Y Y^T, so that X^T H Y is all that is needed of the rows."""
+        """Whether the kernel is Y Y^T (delta and linear), so that a fit needs only the sums X^T H Y over the rows."""
         return self.name != "rbf"
 
     def between(self, A: Array, B: Array) -> Array:
@@ -77,11 +77,11 @@ class LabelKernel(NamedTuple):
             return np.asarray(np.exp(D, out=D))
 
     def rounding_norm(self, values: Array, counts: Array) -> float:
-        """Bound the norm of the rounding error of rbf over all rows.
+        """Return a bound on the norm of the rounding error of the rbf matrix (n, n) of the labels of all rows.
 
-        `values` (u, t) are distinct labels, of `counts` (u,) rows each. The error of a value is that of its exponent g,
-        where g exp(-g) is below 0.37, that of exp, and that of both centred labels times the steepest slope of
-        exp(-gamma r^2), 0.86 sqrt(gamma). Sums along rows bound the norm.
+        `values` (u, t) are the distinct labels, `counts` (u,) the number of rows of each. The error of a kernel value
+        is the sum of three: that of its exponent g, where g exp(-g) is below 0.37; that of exp; and that of both
+        centred labels times the steepest slope of exp(-gamma r^2), 0.86 sqrt(gamma). Sums along rows bound the norm.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             error = EPS * np.sqrt(np.einsum("ij,ij->i", values, values))
@@ -90,7 +90,7 @@ class LabelKernel(NamedTuple):
             return float(n * each + slope * (n * float(error.max()) + float(error @ counts)))
 
     def better_gamma(self, Y: Array) -> float | None:
-        """Return a better gamma, from the median distance, if hardly any two labels Y (n, t) are alike; else None."""
+        """Return a better gamma, 1 / (median squared distance), if hardly any labels Y (n, t) are alike; else None."""
         some = Y[:: max(len(Y) // SAMPLE, 1)]
         D = squared_distances(some, some)[np.triu_indices(len(some), 1)]
         median = upper_median(D)
@@ -99,7 +99,10 @@ class LabelKernel(NamedTuple):
 
 
 def squared_distances(A: Array, B: Array) -> Array:
-    """Return squared distances (h, u), from differences: a low rank shows only if every digit is right."""
+    """Return the squared distances (h, u) between the rows of A (h, t) and B (u, t), from differences.
+
+    A kernel has low rank to the last digit only if every digit of the distances is right.
+    """
     if A.shape[1] == 1:
         D = A - B[:, 0]
         D *= D
@@ -110,7 +113,7 @@ def squared_distances(A: Array, B: Array) -> Array:
 
 
 def distinct(Y: Array) -> tuple[Array, NDArray[np.intp]]:
-    """Return the distinct rows of Y (n, t), minus their mean, and the number of the distinct row of each row (n,)."""
+    """Return the distinct rows (u, t) of Y (n, t), minus their mean, and the index (n,) of each row of Y in them."""
     if Y.shape[1] == 1:
         values, codes = np.unique(Y[:, 0], return_inverse=True)
         values = values[:, None]
@@ -121,9 +124,9 @@ def distinct(Y: Array) -> tuple[Array, NDArray[np.intp]]:
 
 
 def low_rank_factor(kernel: LabelKernel, Y: Array) -> Array | None:
-    """Return G (r, u) with G^T G equal to the kernel over the labels Y (u, t) up to DIAGONAL_ROUNDING.
+    """Return G (r, u) with G^T G equal to the rbf kernel over the labels Y (u, t) up to DIAGONAL_ROUNDING.
 
-    Return None if that takes more than MOST_STEPS rows.
+    Return None if r would be larger than MOST_STEPS.
     """
     most = min(len(Y), MOST_STEPS)
     G = np.empty((most, len(Y)))
@@ -140,7 +143,7 @@ def low_rank_factor(kernel: LabelKernel, Y: Array) -> Array | None:
 
 
 def full_factor(kernel: LabelKernel, Y: Array, run: Runner) -> Array:
-    """Like `low_rank_factor`, with as many rows of G as it takes, up to u x u numbers in memory."""
+    """Return G as `low_rank_factor` does, for any r up to u; this takes memory for two matrices (u, u)."""
     from scipy.linalg import lapack
 
     K = symmetric(lambda rows, others: kernel.between(Y[rows], Y[others]), len(Y), run)
@@ -152,15 +155,15 @@ def full_factor(kernel: LabelKernel, Y: Array, run: Runner) -> Array:
 
 
 def omitted_norm(n: int, rank: int) -> float:
-    """Bound the norm of what a Cholesky factor of this rank leaves out of an rbf kernel over n rows."""
+    """Return a bound on the norm of K - G^T G, for an rbf kernel K over n rows and a Cholesky factor G of this rank."""
     return n * (DIAGONAL_ROUNDING + (rank + 2) * EPS)
 
 
 def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[int], None]) -> tuple[Array, float]:
     """Return L (n, m) with L L^T = H Ky H for all labels Y (n, t), and a bound on the norm of the difference.
 
-    The bound excludes the rounding error of L itself. Labels are class numbers or targets. `check` is called with m
-    before L is allocated.
+    The bound excludes the rounding error of L. The labels are class numbers, or numbers in t columns. `check` is called
+    with m before L is allocated, and may raise an error.
     """
     omitted = 0.0
     if kernel.name == "delta":
@@ -184,9 +187,10 @@ def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[
 
 
 def product_with(kernel: LabelKernel, Y: Array, X: Array, counts: Array, run: Runner) -> tuple[Array, float]:
-    """Return X^T K X (d, d) for the kernel K over the labels Y (u, t), and a bound on the norm of K over all rows.
+    """Return X^T K X (d, d) for the rbf kernel K over the distinct labels Y (u, t), and a bound on a norm.
 
-    K is computed a few rows at a time. Label j stands for counts_j rows.
+    The norm is that of the kernel over all rows; label j is that of counts[j] rows. X is (u, d). K is computed a few
+    rows at a time.
     """
 
     def part(rows: slice) -> tuple[Array, float]:
@@ -201,7 +205,7 @@ def product_with(kernel: LabelKernel, Y: Array, X: Array, counts: Array, run: Ru
 
 
 def constant_label(names: Sequence[str], value: str) -> DataError:
-    """Return the error for labels that have the same value in every row."""
+    """Return the error for the labels `names`, which have the same `value` in every row."""
     if len(names) == 1:
         what, remedy = (
             f"label {show(names[0])} is {show(value)} in every row: nothing can depend on it",
@@ -214,7 +218,11 @@ def constant_label(names: Sequence[str], value: str) -> DataError:
 
 
 def check_numbers(labels: Labels, origin: Array, varies: NDArray[np.bool_], squares: Array) -> None:
-    """Raise an error for targets that are constant, or whose squares (t,) overflow a double."""
+    """Raise `DataError` if labels that are numbers are constant, `RefusedError` if their squares overflow a double.
+
+    `origin` (t,) are the labels of a row, `varies` (t,) is the mask of label columns that are not constant, and
+    `squares` (t,) are sums of squares.
+    """
     large = ~np.isfinite(squares)
     if large.any():
         name = labels.names[int(np.argmax(large))]

@@ -43,12 +43,12 @@ INFLATED, ENOUGH = 3.0, 30
 # Ratio of variances from which the noise of the smaller column has no digits left.
 UNEQUAL = 1e10
 
-# Most names in one warning.
+# Largest number of names, and of groups of names, in a warning.
 MOST_NAMED = 3
 
 
 def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[str]) -> None:
-    """Warn about groups of columns that no row links, directly or through other columns."""
+    """Warn if the columns form several groups, and no row has observed cells in more than one of the groups."""
     apart = list_groups(groups)
     if len(apart) > 1:
         some = "; ".join(listed((columns[j] for j in group), MOST_NAMED) for group in apart[:MOST_NAMED])
@@ -62,7 +62,8 @@ def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[
 def warn_mostly_missing(reporter: Reporter, shares: Array, what: str, remedy: str) -> None:
     """Warn about components that depend mostly on missing cells.
 
-    `shares` (k,) are the shares that come from observed cells; `what` names the share.
+    `shares` (k,) of the components come from observed cells. `what` ends the words "at most 40.00% of its"; `remedy`
+    ends the warning.
     """
     little = np.flatnonzero(shares < HALF).tolist()
     if little:
@@ -72,7 +73,7 @@ def warn_mostly_missing(reporter: Reporter, shares: Array, what: str, remedy: st
 
 
 def warn_em(reporter: Reporter, fitted: EMFit, problem: Problem, k: int, remedy: str) -> None:
-    """Warn about doubtful results of a fit by EM of which k components are kept."""
+    """Warn about doubtful results of a fit by EM whose first k components are kept; `remedy` ends a warning."""
     if not fitted.converged:
         moved = float(np.max(fitted.error[:k] / fitted.eigenvalues[:k]))
         reporter.warn(
@@ -88,7 +89,10 @@ def warn_em(reporter: Reporter, fitted: EMFit, problem: Problem, k: int, remedy:
 
 
 def _warn_exact(reporter: Reporter, fitted: EMFit, problem: Problem, k: int) -> None:
-    """Warn that the components explain every cell, or, if that is the cause, that variances are too far apart."""
+    """Warn that the components explain every observed cell.
+
+    If columns of very different variance are the cause, the warning says this instead.
+    """
     varying = fitted.variances[fitted.census.varies]
     if not problem.standardize and len(varying) and varying.max() / UNEQUAL > varying.min():
         reporter.warn(
@@ -101,7 +105,10 @@ def _warn_exact(reporter: Reporter, fitted: EMFit, problem: Problem, k: int) -> 
 
 
 def _information_shares(fitted: EMFit) -> Array:
-    """Information about each component in the observed cells, as a share of that in complete rows, (k,)."""
+    """Return the information about each component in the observed cells, as a share (k,) of that in complete rows.
+
+    The share of a component that is as weak as the noise is 1.
+    """
     values = np.maximum(fitted.eigenvalues[: len(fitted.certainty)], np.finfo(float).tiny)
     by_whole = 1 - fitted.noise_variance / values
     weak = by_whole < WEAK_SHARE
@@ -109,7 +116,7 @@ def _information_shares(fitted: EMFit) -> Array:
 
 
 def _warn_inflated(reporter: Reporter, fitted: EMFit, problem: Problem) -> None:
-    """Warn about columns to which components give far more variance than their cells have."""
+    """Warn about columns whose fitted variance is more than INFLATED times that of their observed cells."""
     seen = fitted.variances / fitted.std**2
     given = (fitted.basis**2) @ (fitted.eigenvalues[: fitted.basis.shape[1]] - fitted.noise_variance)
     much = (given > INFLATED * seen) & (fitted.census.cells >= ENOUGH) & fitted.census.varies
@@ -163,9 +170,9 @@ class IncompletePCA(PCA):
         return plan._replace(solver=EM, reason=f"where cells are missing; else {plan.solver}: {plan.reason}")
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources) -> Rows:
-        """Return the rows of the fit.
+        """Return the rows of the fit, as `PCA.rows` does.
 
-        EM passes over the rows so often that the input is parsed once, and the numbers kept in a temporary file.
+        EM passes over the rows so often that the input is read once, and its numbers go to a temporary file.
         """
         return super().rows(
             blocks, columns, resources._replace(reread=None) if self.options.policy == EM else resources
@@ -180,15 +187,14 @@ class IncompletePCA(PCA):
             check_rule(problem.wish, "pca --missing em")
             need = estimate(problem.d, problem.wish if isinstance(problem.wish, int) else FEW)
         elif _one_pass(rows, plan):
-            # The sums so far; and of each block its sums, its cells, filled, and a mask of these as numbers. A merge
-            # overwrites the sums so far, some rows of matrices at a time, and so does a block; while two are merged,
-            # both are held. A product that was freed leaves a hole too small for the next matrix, once smaller pieces
-            # are in it.
+            # The sums so far; and of each block its sums, its filled cells, and their mask as numbers. Blocks and
+            # merges overwrite the sums so far, some rows of matrices at a time; while two sums are merged, both are in
+            # memory. The memory of a freed product is too small for the next matrix once smaller arrays are in it.
             held, moved = pair_bytes(problem.d), moving_bytes(problem.d)
             need = Estimate(plan.passes, held + 8 * problem.d**2, held, work=moved, copies=2, merging=held + moved)
-        else:  # mask of each block, means in its missing cells, and the block about the origin
+        else:  # of each block: the mask of missing cells, the filled block, and the block minus the origin
             filled = plan.threads * FILLED_COPIES * 8 * min(plan.rows or 1 << 30, block_rows(problem.d)) * problem.d
-            if plan.solver in HOLDS_ROWS:  # they fill some of the rows at a time
+            if plan.solver in HOLDS_ROWS:  # these solvers fill some of the rows at a time
                 filled = min(filled, AT_ONCE)
             return rows, problem, plan.at_least(plan.peak_bytes + filled)
         of_incomplete = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads, plan.reading)
@@ -206,10 +212,10 @@ class IncompletePCA(PCA):
         """Fit with column means in the missing cells, in one pass."""
         return self._fit_pair_sums(
             rows.reduce(PairsAccumulator(rows.origin)), problem, plan.solver, plan.reason, rows
-        )  # held by no name here, so that only the scatter is left while it is decomposed
+        )  # the sums have no name here, so that they are freed before the scatter is decomposed
 
     def of_sums(self, sums: MissingSums, columns: tuple[str, ...], reason: str) -> Fit:
-        """Fit a model to sums over parts of the rows; `reason` explains the choice of the solver."""
+        """Fit a model to the sums over all rows; `reason` explains the choice of the solver."""
         problem = self.problem(columns, sums.pairs.rows)
         return self._fit_pair_sums(sums.pairs, problem, "covariance", reason, rounding=sums.rounding)
 
@@ -222,7 +228,7 @@ class IncompletePCA(PCA):
         rows: Rows | None = None,
         rounding: Array | None = None,
     ) -> Fit:
-        """Fit a model to the merged sums of all rows."""
+        """Fit a model to the sums over all rows; `rounding` (d,) bounds the relative errors of sums made earlier."""
         observed = np.ones(problem.d)
         if isinstance(moments, PairSums):
             moments.check(problem.columns)
@@ -236,7 +242,7 @@ class IncompletePCA(PCA):
     def _fit_filled(self, rows: Rows, problem: Problem, plan: Plan) -> Fit:
         """Fit with column means in the missing cells, in two passes or more; the first takes the means.
 
-        Centred rows are filled about one of their cells per column, so that numbers stay small.
+        In a centred fit an observed cell of each column is subtracted first, so that numbers stay small.
         """
         rows.several_passes()
         census = take_census(rows, problem)
@@ -255,9 +261,9 @@ class IncompletePCA(PCA):
     def _finish_with_means(
         self, problem: Problem, solved: Solved, known: Evidence, means: Array, observed: Array
     ) -> Fit:
-        """Finish the fit and warn about components that lie mostly on means.
+        """Return the fit, and warn about components whose weight is mostly on columns that are filled with means.
 
-        `means` (d,) are kept in an uncentred model; `observed` (d,) are the shares of observed cells.
+        `means` (d,) are stored in an uncentred model; `observed` (d,) are the shares of observed cells.
         """
         fit = self.finish_fit(problem, solved, known)
         shares = observed @ (fit.model.basis**2)
@@ -293,14 +299,14 @@ class IncompletePCA(PCA):
 
 
 def _one_pass(rows: Rows, plan: Plan) -> bool:
-    """Whether the solver can take means in one pass, and there are more rows than are held."""
+    """Whether to compute means and scatter in one pass: the solver is covariance, and not all rows are in memory."""
     return plan.solver == "covariance" and not rows.complete
 
 
 def _fit_components(rows: Rows | SparseRows, problem: Problem, census: Census, engine: Engine) -> tuple[EMFit, Choice]:
-    """Fit as many components as asked for.
+    """Fit as many components as requested, and return the fit with the choice of k.
 
-    For a share or a rule, fit as many as stand out from the noise, if that is fewer.
+    For a share or a rule, fit only components that stand out from the noise.
     """
     wish = problem.wish
     most = max(most_components(census, problem), 1)
@@ -329,7 +335,7 @@ def _reason(fitted: EMFit) -> str:
 
 
 def _record(fitted: EMFit) -> dict[str, Any]:
-    """Return the settings about EM for the model; null for a likelihood that is unbounded, without any noise."""
+    """Return the record of EM for the model; a log-likelihood is None if it is infinite, because no noise is left."""
     climb = [value if math.isfinite(value) else None for value in fitted.log_likelihood]
     return {
         "steps": fitted.iterations,
@@ -341,15 +347,15 @@ def _record(fitted: EMFit) -> dict[str, Any]:
     }
 
 
-# Bytes per cell while lines are read and sorted: names as numbers, value and place, in the order of the lines, in that
-# of the rows, and while they are joined.
+# Bytes per cell while lines are read and sorted. A cell takes two names as numbers, a value and a place: in the order
+# of the lines, in the order of the rows, and while arrays are joined.
 READING_BYTES = 88
 
 
 class TriplesPCA(IncompletePCA):
-    """Method `pca` for cells in compressed form.
+    """Method `pca` for tables in triples (row, column, value), read as `SparseRows`.
 
-    If every cell is given, the result is bit-identical to that of `PCA`.
+    If no cell is absent, the result is bit-identical to that of `PCA`.
     """
 
     remedy = "use a smaller -k, or leave out the lines of items with few cells"
@@ -357,7 +363,7 @@ class TriplesPCA(IncompletePCA):
     def fit(
         self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, resources: FitResources = UNLIMITED
     ) -> Fit:
-        """Fit a model to rows in compressed form, or to blocks of rows."""
+        """Fit a model to `SparseRows`, or to blocks (h, d) of rows with NaN in the missing cells."""
         table, resources = _complete_as_blocks(blocks, resources)
         if not isinstance(table, SparseRows):
             return super().fit(table, columns, resources=resources)
@@ -418,7 +424,10 @@ class TriplesPCA(IncompletePCA):
 def _complete_as_blocks(
     blocks: Iterable[Array] | SparseRows, resources: FitResources
 ) -> tuple[Iterable[Array] | SparseRows, FitResources]:
-    """Return a table in which every cell is given as dense blocks, which can be read again; anything else as it is."""
+    """Return a sparse table without absent cells as dense blocks, with resources that can read these again.
+
+    Return other arguments unchanged.
+    """
     if not isinstance(blocks, SparseRows) or len(blocks.values) < blocks.n * blocks.d:
         return blocks, resources
     table = blocks

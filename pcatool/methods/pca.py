@@ -83,15 +83,15 @@ MORE_DIGITS = {"covariance": "--solver tsqr", "dual": "--solver svd", "randomize
 class Solved(NamedTuple):
     """A solution, its solver, and the choice of k."""
 
-    name: str
-    reason: str
+    name: str  # of the solver
+    reason: str  # for the choice of the solver
     solution: Solution
     choice: Choice
     proved: bool = True  # whether the errors are bounds
     record: Mapping[str, Any] = {}  # further settings for the model
 
     def meta(self, certificate: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a model keeps of the solution, beside its arrays and the settings of the fit."""
+        """Return the metadata of the solution for the model: choice of k, rank, solver, reason, certificate."""
         return {
             "choice": self.choice.reason,
             "rank": self.solution.rank,
@@ -103,19 +103,19 @@ class Solved(NamedTuple):
 
     @property
     def accurate(self) -> NDArray[np.bool_]:
-        """Mask of the eigenvalues that are accurate, (m,)."""
+        """Mask (m,) of the eigenvalues that are accurate: to 8 digits, or to 3 digits if the solver is EM."""
         values, error = self.solution.eigenvalues, self.solution.error
         return error <= SETTLED * values if self.name == EM else is_accurate(values, error)
 
     @property
     def uncertain(self) -> list[int]:
-        """Kept components, from 1, whose eigenvalue may be rounding error; past the rank it is known to be 0."""
+        """Numbers, from 1, of the kept components up to the rank whose eigenvalue is not accurate."""
         accurate = self.accurate
         return [j + 1 for j in range(min(self.choice.k, self.solution.rank)) if not accurate[j]]
 
     @property
     def largest_error(self) -> float:
-        """Largest relative error of a kept eigenvalue."""
+        """Largest relative error of a kept eigenvalue up to the rank; infinite if the rank is 0."""
         if self.solution.rank == 0:
             return np.inf
         kept = slice(min(self.choice.k, self.solution.rank))
@@ -125,7 +125,7 @@ class Solved(NamedTuple):
 
 
 class PCA:
-    """Method `pca` for complete rows: chooses a solver, fits, and warns."""
+    """Method `pca` for complete rows."""
 
     def __init__(self, options: FitOptions, reporter: Reporter) -> None:
         self.options = options
@@ -146,7 +146,7 @@ class PCA:
             return self.finish_fit(problem, solved, evidence(solved.solution, problem, rows))
 
     def finish_fit(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
-        """Write the notes and warnings about a solution, and return its model with the evidence `known`.
+        """Report notes and warnings about a solution, and return its model with the evidence `known`.
 
         Raise `RefusedError` if no component is distinguishable from rounding error.
         """
@@ -163,7 +163,7 @@ class PCA:
     def _prepare(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
     ) -> tuple[Rows, Problem, Plan]:
-        """Return rows, problem and plan; read only as many rows as the choice of a solver needs."""
+        """Return rows, problem and plan of a fit; read only as many rows as the choice of a solver needs."""
         rows = self.rows(blocks, columns, resources)
         self.codes = rows.codes()
         problem = self.problem(columns, rows.n)
@@ -188,7 +188,7 @@ class PCA:
         return rows, problem, plan.with_scoring(self._scored_bytes(problem, known, resources))
 
     def _with_work_on_held_rows(self, n: int, problem: Problem, plan: Plan) -> Plan:
-        """Return the plan with later work on n held rows: a rule that needs the rows, or a second solver."""
+        """Return the plan with the memory of later work on n rows: a rule that needs the rows, or a second solver."""
         rule = problem.wish if isinstance(problem.wish, str) else ""
         need = RULES[split_rule(rule)[0]].memory_needed(n, problem.d) if rule else 0
         kept = 8 * KEPT_SQUARES * min(n, problem.d) * problem.d
@@ -199,7 +199,7 @@ class PCA:
         return plan
 
     def _scored_bytes(self, problem: Problem, rows: int, resources: FitResources) -> int:
-        """Bytes at the peak of scoring the rows, with two copies of the model, which may hold the scatter."""
+        """Bytes at the peak of scoring `rows` rows, with two copies of the model; 0 if nothing is scored."""
         most = min(problem.d, rows)
         half = isinstance(problem.wish, float)  # a share of the variance seldom needs more
         k = most_kept(problem.wish, max(min(EXPECTED_COMPONENTS, most), most // 2) if half else most)
@@ -208,7 +208,7 @@ class PCA:
         return resources.scoring(written, 2 * 8 * (problem.d * k + scatter))
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources) -> Rows:
-        """Return the rows of the fit, holding as many as the choice of a solver needs."""
+        """Return the rows of the fit; as many rows are kept in memory as the choice of a solver needs."""
         hold = DUAL_ROWS if len(columns) > SCATTER_COLUMNS and self.options.solver == "auto" else 0
         weighted = self.options.weights is not None
         return Rows(
@@ -231,7 +231,7 @@ class PCA:
         ).peak_bytes
 
     def problem(self, columns: tuple[str, ...], n: int | None) -> Problem:
-        """Return the problem for these columns and n rows; n is None if unknown."""
+        """Return the problem for a solver, from the options, for these columns and n rows; n is None if unknown."""
         o = self.options
         wish = parse_components(o.components)
         kind = o.weights_kind if o.weights is not None else None
@@ -253,13 +253,13 @@ class PCA:
         )
 
     def choose(self, problem: Problem) -> tuple[str, str]:
-        """Return the name of the solver and the reason."""
+        """Return the name of the solver and the reason for the choice."""
         return choose(problem) if self.options.solver == "auto" else (self.options.solver, "asked for")
 
     def _solve(self, rows: Rows, problem: Problem, plan: Plan) -> Solved:
         """Solve the problem with the planned solver.
 
-        If eigenvalues may be rounding error and the rows are held, solve again with FALLBACK_SOLVER and return the
+        If eigenvalues may be rounding error and all rows are in memory, solve again with FALLBACK_SOLVER and return the
         better solution.
         """
         name = plan.solver
@@ -327,7 +327,7 @@ class PCA:
         return linear_model(solution, basis, problem.columns, meta)
 
     def _write_notes(self, problem: Problem, solved: Solved) -> None:
-        """Write the notes and warnings that the user should see before trusting the components."""
+        """Report notes and warnings: constant columns, rank, inaccurate eigenvalues, identifiers, unequal variances."""
         solution, k = solved.solution, solved.choice.k
         if problem.center:
             note_constant(self.reporter, problem.columns, solution.constant, "no variance")
@@ -338,7 +338,10 @@ class PCA:
         self._compare_scales(problem, solution)
 
     def _compare_scales(self, problem: Problem, solution: Solution) -> None:
-        """Note identifiers; else note columns of very different variance, if the fit does not standardise them."""
+        """Report notes on features that look like identifiers, and on very different variances.
+
+        Variances are not compared if the fit standardises, or if the column of the largest variance is an identifier.
+        """
         identifiers: set[str] = set()
         if self.codes is not None:
             found = Identifiers.of(problem.columns, solution, problem, self.codes)
@@ -401,7 +404,7 @@ def check_rank(solution: Solution, problem: Problem) -> None:
 
 
 def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> Evidence:
-    """Return the evidence for the rules; with the rows only while they are held."""
+    """Return the evidence for the rules that choose k; `rows` are part of it only if they are all in memory."""
     held = rows if rows is not None and rows.small else None
     return Evidence(
         eigenvalues=solution.eigenvalues,
@@ -422,13 +425,13 @@ def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> 
 
 
 def _weights(rows: Rows) -> Array:
-    """Return the weights (n,) of the held rows, ones if there are none."""
+    """Return the weights (n,) of rows in memory; ones if the rows have no weights."""
     X, w = rows.matrix()
     return np.ones(len(X)) if w is None else w.copy()  # a copy: `w` is a column of the whole table
 
 
 def fitted_rows(rows: Rows, solution: Solution) -> Array:
-    """Return the rows as decomposed, (n, d): centred, scaled, and multiplied by the roots of their weights."""
+    """Return the rows (n, d) centred, scaled, and multiplied by the roots of their weights, as a solver sees them."""
     Y, w = rows.matrix()
     Y -= solution.mean
     Y /= solution.std

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def options_of(model: Model, **changes: Any) -> FitOptions:
-    """Return the options of the fit that made a model, as far as they change the result; `changes` replace some."""
+    """Return the options that would fit this model again, from its settings; `changes` replace some of the options."""
     given = {"components": model.k, "updatable": True, **options_of_settings(FitOptions, model.meta)}
     if model.epsilon == SMOOTHING * (model.total_variance / model.d):
         given["epsilon"] = None  # the default, which depends on the rows
@@ -57,7 +57,7 @@ def options_of(model: Model, **changes: Any) -> FitOptions:
 def fit_from_statistic(
     statistic: Statistic, columns: tuple[str, ...], options: FitOptions, reporter: Reporter, reason: str | None = None
 ) -> Fit:
-    """Fit a model to kept sums, with a certificate of its own.
+    """Fit a model to sums over rows, without the rows; its certificate is computed anew.
 
     `reason` explains the choice of the solver; by default it says that the sums were kept. Raise `RefusedError` if a
     rule needs the rows, or if the sums hold no component that is distinguishable from rounding error.
@@ -84,27 +84,28 @@ def fit_from_statistic(
         left_out = _left_out(statistic) / problem.divisor(statistic.centre)
         if not problem.center:
             left_out += _left_out_about_zero(statistic, problem, solution)
-        solution = _kept(solution, statistic if problem.keeps_sums else None, left_out)
+        solution = _with_sums(solution, statistic if problem.keeps_sums else None, left_out)
         known = evidence(solution, problem)
         return method.finish_fit(problem, Solved(name, reason, solution, decide(problem.wish, known)), known)
 
 
-def _kept(solution: Solution, statistic: Statistic | None, left_out: float) -> Solution:
-    """Add the bound `left_out` to the errors of a solution, and set its statistic."""
+def _with_sums(solution: Solution, statistic: Statistic | None, left_out: float) -> Solution:
+    """Return the solution with these sums for the model, and with `left_out` added to the bounds on its errors."""
     return solution._replace(error=solution.error + left_out, statistic=statistic)
 
 
 def _left_out(statistic: Statistic) -> float:
-    """Bound on the sum of squares of the flat columns, those indistinguishable from rounding error."""
+    """Return a bound on the sum of squares of the columns whose variance is indistinguishable from rounding error."""
     columns = statistic.uncertain_columns
     return float(np.sum(statistic.sums.squares[columns] * (1 + 2 * statistic.feature_rounding[columns])))
 
 
 def _left_out_about_zero(statistic: Statistic, problem: Problem, solution: Solution) -> float:
-    """Bound on what flat columns may add to an eigenvalue about 0, where their means stay.
+    """Return a bound on the sum that left-out columns may add to an eigenvalue of an uncentred fit.
 
-    The bound is that of their products with all other columns, or that of their sums of squares, which is smaller for a
-    mean near 0: no column moves an eigenvalue by more than its sum of squares.
+    Left out are the columns of `_left_out`; an uncentred fit keeps their means. The result is the smaller of two
+    bounds: from their products with all other columns, and from their sums of squares, as no column moves an eigenvalue
+    by more than its sum of squares.
     """
     columns, divisor, means = statistic.uncertain_columns, problem.divisor(statistic.centre), statistic.centre.mean
     whole = (
@@ -121,7 +122,7 @@ def _left_out_about_zero(statistic: Statistic, problem: Problem, solution: Solut
 
 
 def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
-    """Solve from the sums, without the flat columns; return the solver and the solution."""
+    """Return the name of the solver and the solution from the sums, without the columns of `_left_out`."""
     remaining = statistic.without(statistic.uncertain_columns)
     rounding, uncentred = remaining.feature_rounding, rounding_about_zero(statistic)
     uncentred[statistic.uncertain_columns] = 2 * EPS  # what these columns may add is bounded by `_left_out_about_zero`
@@ -135,9 +136,9 @@ def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
 
 
 def rounding_about_zero(statistic: Statistic) -> Array:
-    """Return the relative rounding error of sums about 0, (d,).
+    """Return the relative rounding error (d,) of the sum of squares about 0 of each column.
 
-    It consists of that of squares about the mean and that of the mean, as shares of the squares about 0.
+    This is the error of the squares about the mean plus the error of the mean, as a share of the squares about 0.
     """
     squares, centre = statistic.sums.squares, statistic.centre
     all_ = squares + centre.weight * centre.mean**2
@@ -166,7 +167,7 @@ def _fit_with_labels(
     problem = method.problem(columns, statistic.centre.rows)._replace(keeps_sums=False)
     found = solve_cross_moments(sums, problem, labels, remaining.rounding)
     left_out = _left_out(statistic) * float(sums.label_squares.sum())
-    found = found._replace(solution=_kept(found.solution, statistic, left_out), reason=reason or found.reason)
+    found = found._replace(solution=_with_sums(found.solution, statistic, left_out), reason=reason or found.reason)
     return method.finish_dependence(found, problem, labels, LabelKernel.of(options, labels))
 
 
@@ -176,9 +177,9 @@ MergeableSums = Union[Statistic, "MissingSums"]
 def sums_of(
     blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, resources: FitResources, *, triangular: bool
 ) -> MergeableSums | None:
-    """Return the sums over some rows, or None without rows.
+    """Return the sums over the rows of `blocks`, which can be merged with others; None if there are no rows.
 
-    `triangular` sums have twice as many digits.
+    `triangular` asks for a triangular factor, with twice as many digits, instead of the scatter.
     """
     with threads(1), np.errstate(all="ignore"):
         if resources.labels is not None:
@@ -200,7 +201,7 @@ def sums_of(
 def _sums_with_labels(
     blocks: Iterable[Array], columns: tuple[str, ...], options: FitOptions, resources: FitResources, labels: Labels
 ) -> Statistic | None:
-    """Return the sums over some rows and their labels, or None without rows."""
+    """Return the sums over the rows of `blocks` and their labels; None if there are no rows."""
     from pcatool.methods.dependence import CrossMomentsAccumulator, label_moments_rounding
     from pcatool.methods.supervised import SupervisedPCA
 
@@ -231,14 +232,14 @@ def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | No
 
 
 def _plan_with_labels(options: FitOptions, columns: tuple[str, ...], labels: Labels) -> Plan:
-    """Return the plan of a supervised fit from sums."""
+    """Return the plan of a supervised fit from sums, for an unknown number of rows."""
     from pcatool.methods.supervised import SupervisedPCA
 
     return SupervisedPCA(options, Reporter()).plan((), columns, resources=FitResources(labels=labels))
 
 
 def check_adds_up(options: FitOptions) -> None:
-    """Raise `UsageError` for options that need all rows in one place, with a remedy."""
+    """Raise `UsageError` if the options need all rows in one place, so that sums over parts are not enough."""
     reason = why_not_in_parts(options.sum_settings(rule_with_rows(parse_components(options.components))))
     if reason is not None:
         raise UsageError(*reason)
@@ -265,10 +266,10 @@ WORSE = 10.0
 
 
 def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, Statistic], Statistic]:
-    """Return a function that subtracts sums: (whole, gone) -> sums of the rows that are left.
+    """Return a function (whole, gone) -> sums over the remaining rows, for sums with the columns of `model`.
 
-    The function raises `DataError` if `gone` cannot be part of `whole`, and `RefusedError` if cancellation leaves too
-    few digits.
+    The function raises `DataError` if the rows of `gone` cannot be among those of `whole`, and `RefusedError` if
+    cancellation leaves too few digits. It reports a note for columns that keep no variance.
     """
 
     def subtract(whole: Statistic, gone: Statistic) -> Statistic:
@@ -280,7 +281,7 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
             )
         if unknown := [name for name in gone.classes if name not in whole.classes]:
             raise _not_among(f"the model has no class {listed(unknown)}")
-        rest = _of_known_weight(model, whole, gone)
+        rest = _difference(model, whole, gone)
         if len(wrong := np.flatnonzero(rest.sums.squares < 0)):
             raise _not_among(f"column {show(model.columns[wrong[0]])} would have a variance below 0")
         if isinstance(rest.sums, CrossMoments) and np.any(rest.sums.label_squares < 0):
@@ -302,10 +303,10 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
     return subtract
 
 
-def _of_known_weight(model: Model, whole: Statistic, gone: Statistic) -> Statistic:
-    """Return the sums that are left.
+def _difference(model: Model, whole: Statistic, gone: Statistic) -> Statistic:
+    """Return the sums `whole` minus the sums `gone`.
 
-    Raise `RefusedError` if too few digits are left of a weight that variances are, or may be, divided by.
+    Raise `RefusedError` if cancellation leaves too few digits of the divisor of variances, for any `--ddof`.
     """
     rest = whole.subtract(gone)
     reliability = model.meta.get("weights_kind") == "reliability"
@@ -320,7 +321,7 @@ def _of_known_weight(model: Model, whole: Statistic, gone: Statistic) -> Statist
 
 
 def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
-    """Raise `RefusedError` if a column would be divided by a scale with too few digits."""
+    """Raise `RefusedError` if the variance of a column, which standardising divides by, has too few digits."""
     rounding = 2 * statistic.feature_rounding
     inaccurate = np.flatnonzero((statistic.sums.squares > 0) & ~(rounding <= DIGITS)).tolist()
     if inaccurate:
@@ -333,20 +334,20 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
         )
 
 
-def _check_products(rest: Statistic) -> None:
+def _check_products(statistic: Statistic) -> None:
     """Raise `DataError` if no rows can have these sums: some direction has a variance below 0."""
-    rest = rest.without(rest.uncertain_columns)
-    if isinstance(rest.sums, Moments):
-        smallest = float(unit_spectrum(rest.sums.scatter)[-1])
-        if smallest < -2 * float(np.sqrt(len(rest.rounding)) * np.linalg.norm(rest.rounding + EPS)):
+    statistic = statistic.without(statistic.uncertain_columns)
+    if isinstance(statistic.sums, Moments):
+        smallest = float(unit_spectrum(statistic.sums.scatter)[-1])
+        if smallest < -2 * float(np.sqrt(len(statistic.rounding)) * np.linalg.norm(statistic.rounding + EPS)):
             raise _not_among("some combination of columns would have a variance below 0")
 
 
 def check_digits(before: Model, after: Model) -> None:
-    """Raise `RefusedError` if a component of `after` has lost digits that it had in `before`."""
-    had, has = _known(before), _known(after)
-    # Only as many components are compared as so many rows can have. In a supervised model a lost component is no error:
-    # it may have gone with the rows.
+    """Raise `RefusedError` if removing rows from the model `before` cost a component of `after` too many digits."""
+    had, has = _relative_errors(before), _relative_errors(after)
+    # The remaining rows may have fewer components: only as many are compared. In a supervised model a lost component is
+    # no error, because its dependence may have come from the removed rows.
     rank = after.meta.get("rank", 0) if after.meta.get("method") == "pca" else after.k
     for j, then in enumerate(had[: after.n_samples - after.centered]):
         lost = after.meta.get("method") == "pca" and j >= rank
@@ -362,17 +363,18 @@ def check_digits(before: Model, after: Model) -> None:
             )
 
 
-def _known(model: Model) -> list[float]:
-    """Relative errors of the kept eigenvalues, up to the first eigenvalue that is 0."""
+def _relative_errors(model: Model) -> list[float]:
+    """Return the relative errors of the kept eigenvalues from the certificate, up to the first unknown error."""
     errors = model.meta.get("certificate", {}).get("relative_error", [])
     return list(itertools.takewhile(lambda error: error is not None, errors))
 
 
 def _rounding_share(before: Model, after: Model, j: int) -> float:
-    """Return the rounding error of the rest along component j of `before`, as a share of its old eigenvalue.
+    """Return the rounding error of the variance in `after` along component j of `before`, from 0.
 
-    If the share is small, the component is gone with the rows; else it may still be there. The error of entry ij of the
-    rest is at most 2 sqrt(e_i e_j), where e_i is the error of square i (`Statistic.subtract`).
+    The result is a share of the eigenvalue in `before`, at most 1. If it is small, the component vanished with the
+    removed rows; else rounding may hide it. The error of entry ij of the remaining sums is at most 2 sqrt(e_i e_j),
+    where e_i is the error of square i (`Statistic.subtract`).
     """
     statistic = after.statistic
     assert statistic is not None

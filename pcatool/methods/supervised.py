@@ -98,7 +98,7 @@ class SupervisedPCA(PCA):
             return self.finish_dependence(found, task.problem, task.labels, task.kernel)
 
     def finish_dependence(self, found: Dependence, problem: Problem, labels: Labels, kernel: LabelKernel) -> Fit:
-        """Write the notes and warnings about a result, and return its model with the evidence."""
+        """Report notes and warnings about the eigenvectors `found`, and return their model with the evidence."""
         evidence_seen = evidence(found, problem)
         solved = Solved(found.solver, found.reason, found.solution, decide(problem.wish, evidence_seen))
         self._write_notes(problem, solved)
@@ -117,7 +117,7 @@ class SupervisedPCA(PCA):
     def task(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
     ) -> tuple[SupervisedTask, Plan]:
-        """Return the task and the plan of a fit. Raise `UsageError` if there are no labels."""
+        """Return the task and the plan of a fit; raise `UsageError` if the resources have no labels."""
         labels = resources.labels
         if labels is None:
             raise UsageError("--method supervised needs a label", "name its column with --label")
@@ -129,7 +129,7 @@ class SupervisedPCA(PCA):
         return task, self._plan_rows(task, resources.expected() if rows.n is None else rows.n)
 
     def _plan_rows(self, task: SupervisedTask, n: int | None) -> Plan:
-        """Return the plan for n rows, or for the rows so far if n is None."""
+        """Return the plan for n rows, or for the rows read so far if n is None."""
         d, width = task.problem.d, task.problem.d + task.labels.width
         rows = task.rows.buffered_rows if n is None else n
         if self.options.kernel is not None:
@@ -157,7 +157,7 @@ class SupervisedPCA(PCA):
         return Plan(name, reason, n, d, "1", peak, threads, reading=reading, grows=grows)
 
     def _linear_model(self, problem: Problem, known: dict[str, Any], solved: Solved) -> Model:
-        """Build the linear model from the settings `known` and the solution."""
+        """Return the linear model with the settings `known` and the solution."""
         solution = solved.solution
         basis = fix_signs(solution.leading(solved.choice.k))
         certificate = certify(
@@ -171,7 +171,7 @@ class SupervisedPCA(PCA):
         return linear_model(solution, basis, problem.columns, meta)
 
     def _in_features(self, task: SupervisedTask) -> Fit:
-        """Fit the kernel form of the method."""
+        """Fit supervised kernel PCA: directions in the features of a kernel."""
         from pcatool.kernels.model import KernelModel
         from pcatool.methods.supervised_kernel import in_features
 
@@ -224,7 +224,7 @@ class SupervisedPCA(PCA):
         return Fit(model, evidence_seen)
 
     def _remark_features(self, found: Features, k: int) -> None:
-        """Warn about negative and uncertain eigenvalues of the kernel form."""
+        """Warn about negative, inaccurate and zero eigenvalues of supervised kernel PCA with k components."""
         if found.negative:
             some = f"{counted(found.negative, 'eigenvalue')} {'is' if found.negative == 1 else 'are'}"
             self.reporter.warn(
@@ -245,7 +245,7 @@ class SupervisedPCA(PCA):
             self.reporter.note(f"all {grouped(n)} rows have different labels, so plain PCA finds the same directions")
 
     def _warn_doubts(self, rank: int, k: int, uncertain: list[int]) -> None:
-        """Warn about components past the rank, and about uncertain eigenvalues."""
+        """Warn about components past the rank, and about `uncertain` ones, numbered from 1."""
         warn_past_rank(self.reporter, rank, k, "the dependence of the columns on the label has", label=True)
         warn_uncertain(self.reporter, uncertain, "; components with such small eigenvalues hardly depend on the label")
 
@@ -267,7 +267,10 @@ def _kernel_reason(options: FitOptions) -> str:
 
 
 def evidence(found: Dependence, problem: Problem) -> Evidence:
-    """Return the evidence for the rules. Labels of few dimensions limit the number of eigenvalues above 0."""
+    """Return the evidence for the rules that choose k.
+
+    Directions whose eigenvalue must be 0, because there are few labels, count as constant columns.
+    """
     solution = found.solution
     return Evidence(
         eigenvalues=solution.eigenvalues,
@@ -295,7 +298,7 @@ def settings(
 ) -> dict[str, Any]:
     """Return the settings of the model that are known before the fit.
 
-    `features` are the name and numbers of the kernel of the rows; None for linear directions.
+    `kernel` is that of the labels; `features` are name and settings of the kernel of the rows, or None.
     """
     kept = settings_of(
         options,

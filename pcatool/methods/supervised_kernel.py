@@ -48,15 +48,15 @@ ROUNDINGS = 8
 
 
 class Features(NamedTuple):
-    """Result of the kernel form: eigenpairs in the features of a kernel."""
+    """Result of supervised kernel PCA: eigenvalues and dual vectors in the features of a kernel."""
 
     kernel: Kernel
-    rows: Array  # (n, d) as read; (0, d) if the table is the kernel matrix
+    rows: Array  # (n, d) in original units; (0, d) if the table is the kernel matrix
     prepared: Preparation
     eigenvalues: Array  # (n,) descending, 0 past the rank
-    error: Array  # (n,) bounds
-    rank: int
-    possible: int  # eigenvalues that may be above 0
+    error: Array  # (n,) bounds on the absolute error of each eigenvalue
+    rank: int  # number of eigenvalues above rounding error
+    possible: int  # largest possible number of eigenvalues above 0
     total: float  # sum of the eigenvalues above 0
     trace: float  # tr(Kx H Ky H)
     product: Array  # L^T Kx L (m, m)
@@ -67,10 +67,10 @@ class Features(NamedTuple):
 
 
 def in_features(task: SupervisedTask, options: FitOptions) -> Features:
-    """Solve the kernel form for all rows.
+    """Return the solution of supervised kernel PCA, with all rows in memory.
 
-    Raise `UsageError` for kernels without such a form, and `DataError` or `RefusedError` for rows or labels that cannot
-    be solved.
+    Raise `UsageError` for a kernel on the neighbour graph or one that must be centred, `DataError` if no direction
+    depends on the labels, and `RefusedError` if memory is short or numbers overflow.
     """
     kernel = load(resolve(options, task.problem.d))
     if kernel.graph or kernel.definite_if_centred:
@@ -138,15 +138,15 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
 
 
 def _error(kernel: Kernel, L: Array, values: Array, norm: float, error_norm: float, omitted: float) -> Array:
-    """Bound the errors of the eigenvalues of L^T Kx L, (m,), without those of the eigenvalue solver.
+    """Return bounds (m,) on the errors of the eigenvalues of L^T Kx L, without the error of the eigenvalue solver.
 
-    `norm` bounds the norm of Kx, `error_norm` that of its error, `omitted` that of H Ky H - L L^T. Sums over n rows, of
-    the two products and of the means subtracted from L, are accurate to n / 2 eps of the sizes of their terms.
+    `norm` bounds the norm of Kx, `error_norm` that of the error of Kx, `omitted` that of H Ky H - L L^T. Sums over n
+    rows (two products, and the means subtracted from L) are accurate to n / 2 eps of the sizes of their terms.
     """
     n, size = len(L), float(np.einsum("ij,ij->", L, L))
     arithmetic = EPS * (3 * n + 2 * np.sqrt(n) + 16) * norm * size
-    # The part that L lacks adds columns of length sqrt(lacks). If Kx is indefinite, their products with L count, too,
-    # divided by the gap.
+    # H Ky H - L L^T acts like further columns of L, of length sqrt(omitted). If Kx is indefinite, the products of these
+    # columns with L count, too, divided by the gap.
     weight = 1.0 if kernel.is_definite(centred=False) else np.maximum(4 * norm * size / values, 1.0)
     return np.asarray(error_norm * size + arithmetic + omitted * norm * weight + np.zeros(len(values)))
 
@@ -161,10 +161,10 @@ def _check_k(wish: int | float | str, n: int) -> None:
 
 
 def _preparation(task: SupervisedTask, kernel: Kernel, X: Array) -> tuple[Preparation, Array]:
-    """Return the preparation of rows before the kernel, and a shift (d,) for solving without loss of digits.
+    """Return the centring and scaling of rows before the kernel, and the mean (d,) to subtract while solving.
 
-    The shift may include one that changes only what H removes. Such a shift must not be applied to new rows, whose
-    scores are not centred.
+    Subtracting the mean saves digits. For some kernels this changes the kernel values, but not the values centred by H.
+    Then the preparation has no mean, because scores of new rows are not centred.
     """
     d = task.problem.d
     if not kernel.of_rows:
@@ -181,7 +181,10 @@ def _preparation(task: SupervisedTask, kernel: Kernel, X: Array) -> tuple[Prepar
 
 
 def _product(kernel: Kernel, known: Prepared, L: Array, run: Runner) -> tuple[Array, float, float, float]:
-    """Return L^T Kx L (m, m), the largest |Kx|, and bounds on the norm of Kx and on the norm of its error."""
+    """Return L^T Kx L (m, m), the largest |Kx|, and bounds on the norms of Kx and of the error of Kx.
+
+    Kx is the kernel matrix of the rows `known`. Raise `RefusedError` if kernel values overflow.
+    """
     T = known.Y
     n = len(T)
     K = None if kernel.of_rows else kernel.matrix(T, run)
