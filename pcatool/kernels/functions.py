@@ -440,9 +440,9 @@ class Precomputed(Kernel):
         i, j = divmod(int(gap.argmax()), n)
         if not gap[i, j] <= ASYMMETRY * float(np.abs(X).max()):
             raise DataError(
-                f"--kernel precomputed: row {i + 1}, column {j + 1} holds {X[i, j]:.6g}, "
-                f"but row {j + 1}, column {i + 1} holds {X[j, i]:.6g}",
-                "give a symmetric table, with its columns in the order of its rows",
+                f"--kernel precomputed: the table is not symmetric: row {i + 1}, column {j + 1} is {X[i, j]:.6g}, "
+                f"but row {j + 1}, column {i + 1} is {X[j, i]:.6g}",
+                "give a symmetric table, with the columns in the same order as the rows",
             )
         return (X + X.T) / 2
 

@@ -115,7 +115,7 @@ class Graph(NamedTuple):
         if parts > 1:
             raise DataError(
                 f"--neighbours {count}: the graph of neighbours has {parts} separate parts",
-                "give a larger number with --neighbours, or fit each part by itself",
+                "give a larger number with --neighbours, or fit the rows of each part separately",
             )
 
 
@@ -484,8 +484,8 @@ class LaplacianEigenmap(Kernel):
         if not len(rough):
             return ""
         first = int(rough[0]) + 1
-        fewer = f"; use -k {first - 1}" if first > 1 else "; use fewer --neighbours"
+        remedy = f"use -k {first - 1}" if first > 1 else "give a smaller number with --neighbours"
         return (
-            f"laplacian-eigenmap: PC{first} and later components change from neighbour to neighbour; "
-            f"their scores are unreliable for new rows{fewer}"
+            f"kernel laplacian-eigenmap: scores of new rows are unreliable for PC{first} and later components, because "
+            f"these components change from neighbour to neighbour; {remedy}"
         )

@@ -71,7 +71,7 @@ class KernelModel(Model):
     def dual(self) -> DualVectors:
         """Eigenvectors and eigenvalues of the kernel matrix, for the scores of new rows.
 
-        The model stores eigenvalues divided by n - ddof; these are multiplied by n - ddof.
+        The model stores eigenvalues divided by n - ddof; those of the result are not divided.
         """
         values = self.eigenvalues[: self.k] * (self.n_samples - self.ddof)
         return DualVectors(self.dual_vectors, values, self.kernel_means, self.orthonormal and self.centered)
@@ -112,7 +112,7 @@ class KernelModel(Model):
         expected = self.meta.get("landmarks", self.n_samples)
         if isinstance(expected, bool) or expected != t or t > self.n_samples:
             raise ModelError(
-                f"it has {t} training rows, but its settings say {show(expected)} of {self.n_samples} rows"
+                f"it has {t} training rows, but its settings record {show(expected)} of {self.n_samples} rows"
             )
         if self.landmarks and (self.kernel.graph or not self.kernel.of_rows):
             raise ModelError(f"kernel {self.settings.name} cannot have landmarks")
@@ -172,7 +172,7 @@ class KernelModel(Model):
     def reversible(self) -> Model:
         """Raise UsageError, because a kernel model cannot reconstruct rows exactly."""
         raise UsageError(
-            "a kernel model cannot reconstruct rows exactly: the directions lie in the kernel's own space",
+            "a kernel model cannot reconstruct rows exactly: its directions lie in the feature space of the kernel",
             "give --preimage for an approximation",
         )
 
@@ -211,7 +211,7 @@ class KernelModel(Model):
 def _settings(saved: Any) -> KernelSettings:
     """Return the kernel settings from the metadata of a model; raise ModelError unless every setting is valid."""
     if not isinstance(saved, dict) or not isinstance(saved.get("name"), str) or saved["name"] not in KERNELS:
-        raise ModelError(f"kernel is {show(saved)}, which this pcatool does not know", "update pcatool")
+        raise ModelError(f"kernel is {show(saved)}, which this version of pcatool does not know", "update pcatool")
     uses = KERNELS.load(saved["name"]).uses
     if set(saved) != {"name", *uses}:
         raise ModelError(f"kernel is {show(saved)}, but {saved['name']} needs {', '.join(('name', *uses))}")

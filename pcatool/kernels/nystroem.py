@@ -97,7 +97,7 @@ class Landmarks:
         above = values > self._cutoff
         if not above.any():
             raise DataError(
-                f"kernel {kernel.settings.name} of the landmarks has no eigenvalue above 0",
+                f"kernel {kernel.settings.name}: the kernel matrix of the landmarks has no eigenvalue above 0",
                 "use another --kernel, or other kernel parameters, such as --gamma",
             )
         F = (U[:, above] / np.sqrt(values[above]))[:, ::-1]

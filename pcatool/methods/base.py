@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import SERIAL, Array, LocalEngine
-from pcatool.errors import UsageError, counted, leave_out_all, listed, show
+from pcatool.errors import UsageError, leave_out_all, listed, show
 from pcatool.linalg.spectrum import Wish
 from pcatool.model.model import SCIKIT_LEARN, Model, component_name
 from pcatool.options import MAX_UPDATABLE_COLUMNS
@@ -156,8 +156,8 @@ class Identifiers(NamedTuple):
         # Several such columns are ranks.
         return found._replace(numbering=others if len(others) == 1 else [])
 
-    def note(self, reporter: Reporter, n: int) -> None:
-        """Report notes that name these columns and say how to leave them out; n is the number of rows."""
+    def note(self, reporter: Reporter) -> None:
+        """Report notes that name these columns, and say how to leave the columns out."""
         names = self.named
         if names:
             what = (
@@ -167,8 +167,8 @@ class Identifiers(NamedTuple):
             )
             reporter.note(f"{listed(names)} {what}; {leave_out_all(names)}")
         for name in self.numbering:
-            numbers = f"its values number the {counted(n, 'row')}, as an identifier does"
-            reporter.note(f"{show(name)} is used as a feature, but {numbers}; {leave_out_all([name])}")
+            what = "is used as a feature, but its values look like row numbers"
+            reporter.note(f"{show(name)} {what}; {leave_out_all([name])}")
 
 
 def warn_past_rank(reporter: Reporter, rank: int, k: int, subject: str, *, label: bool = False) -> None:

@@ -252,7 +252,7 @@ class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
         refuse_above(
             self.task.resources.limit,
             total_bytes(d, 8 * COPIES * d * t),
-            f"a table of {grouped(t)} classes of {listed(self.task.labels.names)} by {counted(d, 'column')}",
+            f"a table of {counted(d, 'column')} by {grouped(t)} classes of label {listed(self.task.labels.names)}",
             "if the label is a number, use --label-kernel linear",
         )
         return part
@@ -315,7 +315,7 @@ HELD_COPIES = 4
 # LAPACK's workspace, and Theta; measured: 6.5 where L is n x n.
 FACTOR_COPIES = 7
 
-HOLDS_NO_ROWS = "use --label-kernel delta or linear, without --kernel, to hold no rows"
+HOLDS_NO_ROWS = "use --label-kernel delta or linear without --kernel, which keeps no rows in memory"
 
 
 def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
@@ -407,6 +407,6 @@ def check_targets(task: SupervisedTask, Y: Array) -> None:
     better_gamma = None if task.kernel.is_product else task.kernel.better_gamma(Y)
     if better_gamma is not None:
         task.reporter.note(
-            f"with --label-gamma {task.kernel.gamma:g} hardly any two rows have similar values of "
+            f"with --label-gamma {task.kernel.gamma:g}, hardly any two rows have similar values of "
             f"{listed(task.labels.names)}, so the result is close to plain PCA; try --label-gamma {better_gamma:.2g}"
         )

@@ -250,7 +250,7 @@ class KernelTask:
         if rank == 0:
             centred = "centred " if self.options.center else ""
             raise DataError(
-                f"the {centred}kernel has no eigenvalue above rounding error: there is no variance to explain",
+                f"the {centred}kernel matrix has no eigenvalue above rounding error: there is no variance to explain",
                 "use another --kernel, or other kernel parameters, such as --gamma",
             )
 
@@ -278,7 +278,7 @@ class KernelTask:
             method="kernel",
         )
         choice = decide(self.wish, evidence)
-        warn_past_rank(self.reporter, solved.rank, choice.k, "the kernel has")
+        warn_past_rank(self.reporter, solved.rank, choice.k, "the kernel matrix has")
         return evidence, choice
 
     def model(

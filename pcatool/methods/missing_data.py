@@ -51,11 +51,11 @@ def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[
     """Warn if the columns form several groups, and no row has observed cells in more than one of the groups."""
     apart = list_groups(groups)
     if len(apart) > 1:
-        some = "; ".join(listed((columns[j] for j in group), MOST_NAMED) for group in apart[:MOST_NAMED])
-        more = f"; and {len(apart) - MOST_NAMED} more" if len(apart) > MOST_NAMED else ""
+        some = ", ".join(f"({listed((columns[j] for j in group), MOST_NAMED)})" for group in apart[:MOST_NAMED])
+        more = f" and {counted(len(apart) - MOST_NAMED, 'more group')}" if len(apart) > MOST_NAMED else ""
         reporter.warn(
-            f"no row links these {grouped(len(apart))} groups of columns: {some}{more}; "
-            "the data do not determine how components combine the groups"
+            f"no row has cells in more than one of these {grouped(len(apart))} groups of columns: {some}{more}; "
+            "so the data do not determine how components combine the groups"
         )
 
 
@@ -267,7 +267,7 @@ class IncompletePCA(PCA):
         """
         fit = self.finish_fit(problem, solved, known)
         shares = observed @ (fit.model.basis**2)
-        what = "weight lies on observed cells, the rest on column means"
+        what = "weight comes from observed cells, and not from column means"
         warn_mostly_missing(self.reporter, shares, what, self.remedy)
         return fit if problem.center else fit._replace(model=replace(fit.model, column_means=means))
 

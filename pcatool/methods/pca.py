@@ -345,7 +345,7 @@ class PCA:
         identifiers: set[str] = set()
         if self.codes is not None:
             found = Identifiers.of(problem.columns, solution, problem, self.codes)
-            found.note(self.reporter, solution.n)
+            found.note(self.reporter)
             identifiers = {*found.named, *found.numbering}
         varies = np.ones(problem.d, dtype=np.bool_)
         varies[list(solution.constant)] = False
@@ -383,7 +383,7 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
         uncertain = "has not converged" if solved.name == EM else "is indistinguishable from rounding error"
         raise RefusedError(
             f"--whiten {options.whiten}: the eigenvalue of PC{j}, {values[j - 1]:.3g}, {uncertain}, and "
-            f"epsilon {epsilon:.3g} is too small to cover it",
+            f"epsilon {epsilon:.3g} is too small to cover this error",
             "give " + ", or ".join(remedies or ["--epsilon 1e-5"]),
         )
     return epsilon

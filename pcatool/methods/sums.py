@@ -65,7 +65,8 @@ def fit_from_statistic(
     reason = f"from the sums kept of {statistic.centre.rows} rows" if reason is None else reason
     if rule := rule_with_rows(parse_components(options.components)):
         raise RefusedError(
-            f"-k {rule} needs the rows, but a model keeps only sums over rows", "set another k with pcatool refit -k"
+            f"-k {rule} needs the rows, but a model keeps only sums over rows",
+            "give a number of components, for example with pcatool refit -k 10",
         )
     with threads(1), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
         if options.method == "supervised":
@@ -132,7 +133,9 @@ def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
         case Triangle(centre, R):
             return "tsqr", solve_factor(centre, R.copy(), problem, spectrum_of_factor, rounding, uncentred)
         case _:
-            raise ModelError("the model is not supervised, but its sums over rows hold labels", "fit the model anew")
+            raise ModelError(
+                "the model is not supervised, but its sums over rows contain labels", "fit the model again"
+            )
 
 
 def rounding_about_zero(statistic: Statistic) -> Array:
@@ -161,7 +164,7 @@ def _fit_with_labels(
     remaining = statistic.without(statistic.uncertain_columns)
     sums = remaining.sums
     if not isinstance(sums, CrossMoments):
-        raise ModelError("the model is supervised, but its sums over rows hold no labels", "fit the model anew")
+        raise ModelError("the model is supervised, but its sums over rows contain no labels", "fit the model again")
     method = SupervisedPCA(options, reporter)
     labels = Labels(options.label, bool(statistic.classes), sums.t, lambda: list(statistic.classes))
     problem = method.problem(columns, statistic.centre.rows)._replace(keeps_sums=False)
@@ -329,7 +332,7 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
         said = f"would have a relative error of {error:.0e}" if error < 1 else "would be only rounding error"
         raise RefusedError(
             f"the variance of column {show(names[0])} {said}: cancellation leaves fewer than 8 correct digits",
-            f"leave {'this column' if len(names) == 1 else 'such columns'} out first "
+            f"leave {'this column' if len(names) == 1 else 'these columns'} out first "
             f"(pcatool refit -x {','.join(names)}), or fit the remaining rows",
         )
 

@@ -120,7 +120,7 @@ class SupervisedPCA(PCA):
         """Return the task and the plan of a fit; raise `UsageError` if the resources have no labels."""
         labels = resources.labels
         if labels is None:
-            raise UsageError("--method supervised needs a label", "name its column with --label")
+            raise UsageError("--method supervised needs a label", "give the name of the label column with --label")
         rows = Rows(blocks, reread=resources.reread, engine=resources.engine, small=resources.small)
         self.codes = rows.codes()[: len(columns)]
         problem = self.problem(columns, rows.n)
@@ -252,7 +252,7 @@ class SupervisedPCA(PCA):
 
 def _check_memory(plan: Plan, limit: int | None) -> None:
     """Raise `RefusedError` if a fit with this plan needs more than the memory limit."""
-    rows = grouped(plan.rows) if plan.rows else "some"
+    rows = grouped(plan.rows) if plan.rows else "an unknown number of"
     refuse_above(
         None if plan.grows else limit,  # an unknown number of rows is checked as rows arrive
         plan.peak_bytes,

@@ -75,7 +75,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
     kernel = load(resolve(options, task.problem.d))
     if kernel.graph or kernel.definite_if_centred:
         raise UsageError(
-            f"--kernel {kernel.settings.name} has no supervised form", "use another kernel, such as rbf or linear"
+            f"--kernel {kernel.settings.name} does not go with --method supervised", "use --kernel rbf or linear"
         )
     X, Y = hold_rows(task)
     n, limit, width = len(X), task.resources.limit, task.problem.d + task.labels.width

@@ -36,9 +36,9 @@ def with_nan(name: str) -> dict[str, Any]:
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no kernel": ({"meta": {"method": "kernel"}}, "kernel is 'None'"),
-    "unknown kernel": (kernel(name="magic"), "which this pcatool does not know"),
-    "kernel no record": ({"meta": {**GOOD.meta, "kernel": "rbf"}}, "which this pcatool does not know"),
-    "name a list": (kernel(name=["rbf"]), "which this pcatool does not know"),
+    "unknown kernel": (kernel(name="magic"), "which this version of pcatool does not know"),
+    "kernel no record": ({"meta": {**GOOD.meta, "kernel": "rbf"}}, "which this version of pcatool does not know"),
+    "name a list": (kernel(name=["rbf"]), "which this version of pcatool does not know"),
     "gamma missing": (kernel(name="rbf"), "rbf needs name, gamma"),
     "more than it needs": (kernel(name="rbf", gamma=1.0, degree=2.0), "rbf needs name, gamma"),
     "gamma zero": (kernel(name="rbf", gamma=0.0), "the kernel's gamma is '0.0', which is not valid"),
@@ -59,11 +59,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "landmarks text": (
         {"meta": {**GOOD.meta, "landmarks": "30"}},
-        "it has 30 training rows, but its settings say '30' of 30 rows",
+        "it has 30 training rows, but its settings record '30' of 30 rows",
     ),
-    "landmarks true": ({"meta": {**GOOD.meta, "landmarks": True}}, "30 training rows, but its settings say 'True'"),
-    "landmarks fewer": ({"meta": {**GOOD.meta, "landmarks": 29}}, "30 training rows, but its settings say '29'"),
-    "more rows": ({"n_samples": 31}, "30 training rows, but its settings say '31' of 31 rows"),
+    "landmarks true": ({"meta": {**GOOD.meta, "landmarks": True}}, "30 training rows, but its settings record 'True'"),
+    "landmarks fewer": ({"meta": {**GOOD.meta, "landmarks": 29}}, "30 training rows, but its settings record '29'"),
+    "more rows": ({"n_samples": 31}, "30 training rows, but its settings record '31' of 31 rows"),
     "a basis": ({"basis": np.eye(3)}, "basis has shape"),
     "training rows short": ({"training_rows": X[:29]}, "training_rows has shape"),
     "training rows narrow": ({"training_rows": X[:, :2]}, "training_rows has shape"),

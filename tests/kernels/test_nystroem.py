@@ -113,7 +113,7 @@ def test_a_share_a_rule_and_components_past_the_rank(standardize: bool) -> None:
     reporter = Reporter()
     more = whole_fit(X, kernel="linear", components=40, landmarks=40, reporter=reporter).model
     assert reporter.warnings[0].startswith(
-        "PC4 to PC40 explain no variance: their eigenvalues and scores are 0, because the kernel has rank 3 "
+        "PC4 to PC40 explain no variance: their eigenvalues and scores are 0, because the kernel matrix has rank 3 "
     )
     assert not more.project(X)[:, 3:].any()
 

@@ -54,7 +54,7 @@ def test_components_past_the_rank_carry_nothing() -> None:
     model = whole_fit(X, kernel="linear", components=40).model
     assert warned(kernel="linear", components=40)[0] == (
         "PC4 to PC40 explain no variance: their eigenvalues and scores are 0, "
-        "because the kernel has rank 3 (-k all keeps 3)"
+        "because the kernel matrix has rank 3 (-k all keeps 3)"
     )
     assert warned(kernel="linear", components=4)[0].startswith(
         "PC4 explains no variance: its eigenvalue and scores are 0, because"
@@ -95,14 +95,14 @@ def test_equal_rows_alone_are_refused(kernel: str) -> None:
 @pytest.mark.parametrize("asked", [{"kernel": "cosine"}, {"kernel": "cosine", "landmarks": 5}], ids=str)
 def test_a_kernel_that_sees_no_difference_is_refused(asked: dict[str, Any]) -> None:
     rows = np.outer(np.arange(1.0, 21.0), [1.0, 2.0])  # all in one direction
-    with pytest.raises(DataError, match="the centred kernel has no eigenvalue above rounding error"):
+    with pytest.raises(DataError, match="the centred kernel matrix has no eigenvalue above rounding error"):
         fit(rows, **asked)
 
 
 @pytest.mark.parametrize("landmarks", [3, 5])
 def test_landmarks_that_tell_rows_apart_by_rounding_only_are_refused(landmarks: int) -> None:
     rows = 1 + 1e-8 * np.random.default_rng(0).normal(size=(12, 3))
-    with pytest.raises(DataError, match="the centred kernel has no eigenvalue above rounding error"):
+    with pytest.raises(DataError, match="the centred kernel matrix has no eigenvalue above rounding error"):
         fit(rows, kernel="cosine", landmarks=landmarks, components=1)
 
 
@@ -202,7 +202,8 @@ def test_eigenvalues_that_rounding_made_are_named() -> None:
 def test_rough_components_of_a_graph_are_named() -> None:
     texts = warned(kernel="laplacian-eigenmap", neighbours=6, components="all")
     assert any(
-        "change from neighbour to neighbour; their scores are unreliable for new rows; use -k" in text for text in texts
+        "scores of new rows are unreliable for PC" in text and "change from neighbour to neighbour; use -k" in text
+        for text in texts
     )
 
 
@@ -220,7 +221,7 @@ def test_a_table_that_is_not_symmetric_is_refused() -> None:
     K = np.eye(5)
     K[1, 3] = 0.25
     with pytest.raises(
-        DataError, match=r"row 2, column 4 holds 0.25, but row 4, column 2 holds 0; give a symmetric table"
+        DataError, match=r"not symmetric: row 2, column 4 is 0.25, but row 4, column 2 is 0; give a symmetric table"
     ):
         fit(K, kernel="precomputed")
 

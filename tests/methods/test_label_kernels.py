@@ -116,7 +116,9 @@ def test_a_gamma_that_hardly_looks_at_the_label_is_told(kernel: str | None) -> N
     salaries = rows.targets[:, 0] * 20_000 + 50_000
     notes = fit(rows.X, salaries, label_kernel="rbf", kernel=kernel).reporter.notes
     said = [
-        note for note in notes if note.startswith("with --label-gamma 1 hardly any two rows have similar values of 'y'")
+        note
+        for note in notes
+        if note.startswith("with --label-gamma 1, hardly any two rows have similar values of 'y'")
     ]
     assert len(said) == 1
     gamma = float(said[0].split("--label-gamma ")[-1])

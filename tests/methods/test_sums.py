@@ -495,7 +495,7 @@ def test_a_rule_that_needs_the_rows_is_refused_with_the_way_out() -> None:
             call()
         assert str(error.value).startswith(
             'components="cross-validation" needs the rows, but a model keeps only sums over rows; '
-            "set another k with pcatool refit"
+            "give a number of components, for example with pcatool refit"
         )
     assert pcatool.update(pcatool.refit(model, components=2), frame).n_samples == 2 * N
     can = pcatool.inspect(model)

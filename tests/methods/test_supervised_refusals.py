@@ -90,7 +90,7 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
     "graph kernel": (
         lambda: fit(X, Y, classes=True, kernel="mds"),
         UsageError,
-        "--kernel mds has no supervised form; use another kernel, such as rbf or linear",
+        "--kernel mds does not go with --method supervised; use --kernel rbf or linear",
     ),
     "k above the rows, kernel": (
         lambda: fit(X, Y, classes=True, kernel="rbf", components=41),
@@ -126,7 +126,7 @@ def test_refusal(what: str) -> None:
 
 def test_a_label_is_needed() -> None:
     method = SupervisedPCA(FitOptions(method="supervised", label=("y",)), Reporter())
-    with pytest.raises(UsageError, match="--method supervised needs a label; name its column with --label"):
+    with pytest.raises(UsageError, match="--method supervised needs a label; give the name of the label column"):
         method.fit(iter([X]), columns_of(X))
 
 
@@ -147,7 +147,7 @@ def test_too_little_memory_is_refused_beforehand() -> None:
         fit(X, TARGETS, label_kernel="rbf", resources=resources(limit=1000))
     assert "solver label-kernel for 40 rows of 5 columns takes about" in str(refusal.value)
     assert "the limit is 1 kB (--memory; by default half of the free memory)" in str(refusal.value)
-    holds_no_rows = "use --label-kernel delta or linear, without --kernel, to hold no rows"
+    holds_no_rows = "use --label-kernel delta or linear without --kernel, which keeps no rows in memory"
     assert refusal.value.remedy.startswith(f"{holds_no_rows}, or give --memory ")
 
 

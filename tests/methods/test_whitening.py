@@ -136,7 +136,7 @@ def test_zca_keeps_the_names_and_fewer_components_keep_the_width() -> None:
 
 def test_a_zero_eigenvalue_is_refused_unless_epsilon_covers_it() -> None:
     X = np.column_stack([rows(d=3), rows(d=3)])
-    said = r"eigenvalue of PC4, 0, .* epsilon 0 is too small to cover it; give components=3, or"
+    said = r"eigenvalue of PC4, 0, .* epsilon 0 is too small to cover this error; give components=3, or"
     with pytest.warns(pcatool.PcatoolWarning, match="explains no variance"), pytest.raises(RefusedError, match=said):
         pcatool.fit(X, components=4, whiten="pca", epsilon=0)
     with pytest.warns(pcatool.PcatoolWarning, match="explain no variance"):
