@@ -190,7 +190,7 @@ class KernelTask:
         return center_rows(X) if self.options.center_rows else X
 
     def moments(self, blocks: Iterable[Array], origin: Array) -> ColumnMoments:
-        """Return mean and sum of squares of each column; the row `origin` (d,) is subtracted to keep sums small."""
+        """Return mean and sum of squared deviations of each column; sums are formed about the row `origin` (d,)."""
         first = self.rows_centered(origin[None])[0]
         accumulator = ColumnMomentsAccumulator(first)
         return fold(accumulator, (accumulator.of_block((self.rows_centered(X), None)) for X in blocks))
@@ -405,7 +405,7 @@ def fit_landmarks(task: KernelTask, data: KernelInput, rows: Rows, m: int) -> Fi
 
 
 def _first_pass(task: KernelTask, rows: Rows, d: int, m: int) -> tuple[RowSample, ColumnMoments]:
-    """Return a random sample of m rows, and mean and sum of squares of each column, in one pass."""
+    """Return a random sample of m rows, and mean and sum of squared deviations of each column, in one pass."""
     accumulator = ColumnMomentsAccumulator(task.rows_centered(rows.origin[None])[0])
     sample = RowSample(m, d, task.options.seed)
 

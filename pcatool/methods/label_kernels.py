@@ -143,7 +143,7 @@ def low_rank_factor(kernel: LabelKernel, Y: Array) -> Array | None:
 
 
 def full_factor(kernel: LabelKernel, Y: Array, run: Runner) -> Array:
-    """Return G as `low_rank_factor` does, for any r up to u; this takes memory for two matrices (u, u)."""
+    """Return G as `low_rank_factor` does, for any r up to u; the kernel (u, u) over the labels is held in memory."""
     from scipy.linalg import lapack
 
     K = symmetric(lambda rows, others: kernel.between(Y[rows], Y[others]), len(Y), run)

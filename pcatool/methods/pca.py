@@ -125,7 +125,7 @@ class Solved(NamedTuple):
 
 
 class PCA:
-    """Method `pca` for complete rows."""
+    """Method `pca` for complete rows: chooses a solver, plans, fits, and reports notes and warnings."""
 
     def __init__(self, options: FitOptions, reporter: Reporter) -> None:
         self.options = options

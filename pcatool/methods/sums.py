@@ -91,7 +91,7 @@ def fit_from_statistic(
 
 
 def _with_sums(solution: Solution, statistic: Statistic | None, left_out: float) -> Solution:
-    """Return the solution with these sums for the model, and with `left_out` added to the bounds on its errors."""
+    """Return the solution with `statistic` as the sums to store, and with `left_out` added to its error bounds."""
     return solution._replace(error=solution.error + left_out, statistic=statistic)
 
 
