@@ -162,8 +162,8 @@ class KernelModel(Model):
     def to_sklearn(self) -> Any:
         """Return a fitted `sklearn.decomposition.KernelPCA`, behind a `StandardScaler`: see `Model.to_sklearn`.
 
-        Raise UsageError unless the fit was centred, without landmarks or labels, with the kernel linear, rbf,
-        polynomial, sigmoid or cosine. The estimator has no inverse_transform.
+        Raise UsageError unless the fit was centred, without landmarks, labels and --center-rows, with the kernel
+        linear, rbf, polynomial, sigmoid or cosine. The estimator has no inverse_transform.
         """
         from pcatool.model.scikit_learn import kernel_estimator
 
