@@ -53,7 +53,7 @@ NULL = np.uint64(NULL_BITS).view(np.float64)
 
 
 def numpy_type(kind: pa.DataType) -> np.dtype[np.generic] | None:
-    """Return the numpy type of the same memory layout, or None."""
+    """Return the numpy type with the memory layout of an Arrow integer or float type; None for other types."""
     return NUMPY_TYPES.get(kind.id)
 
 
@@ -65,7 +65,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def may_exceed_double(kind: pa.DataType) -> bool:
-    """Whether values of the type may have more digits than a double: integers, decimals and text."""
+    """Whether the type is an integer, a decimal or text, whose values may have more digits than a double."""
     return bool(pat.is_integer(kind) or pat.is_decimal(kind) or is_text(kind))
 
 
@@ -77,7 +77,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def as_text(array: pa.Array, kind: pa.DataType = STRING) -> pa.Array:
-    """Return the array cast to a string type; Arrow itself casts string views only from version 18 on."""
+    """Return the array cast to a string type; casts string views too, which Arrow does only from version 18 on."""
     try:
         return array.cast(kind)
     except pa.ArrowNotImplementedError:
@@ -85,10 +85,10 @@ def as_text(array: pa.Array, kind: pa.DataType = STRING) -> pa.Array:
 
 
 def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the column with the same values in a type that the functions here and in Arrow accept.
+    """Return the column in a type that this module and Arrow can convert; most columns are returned as they are.
 
-    Polars keeps categories as a dictionary of string views, which Arrow cannot cast. Run-end-encoded columns and
-    dictionaries of booleans are decoded, since their numbers have another layout.
+    A dictionary of string views (categories of Polars) becomes one of large strings, since Arrow cannot cast string
+    views. Run-end-encoded columns and dictionaries of booleans are decoded.
     """
     kind = column.type
     if pat.is_run_end_encoded(kind):
@@ -113,14 +113,15 @@ def is_vector(kind: pa.DataType) -> bool:
 
 
 def needs_sample(kind: pa.DataType) -> bool:
-    """Whether some values are needed, besides the type, to describe the column as a `Column`."""
+    """Whether `column_of` needs some values of a column of this type, besides the type."""
     return not (is_number(kind) or pat.is_null(kind))
 
 
 def column_of(name: str, kind: pa.DataType, sample: pa.Array | None) -> Column:
-    """Return the description of a column of this type.
+    """Return the description of a column of this name and type.
 
-    `sample` holds some of its rows, which give the width of vectors and the first value of other columns.
+    `sample` holds some rows of the column, from which the length of vectors and the example value are taken; None if no
+    rows are known.
     """
     if is_number(kind):
         return Column(name)
@@ -139,7 +140,7 @@ def column_of(name: str, kind: pa.DataType, sample: pa.Array | None) -> Column:
 
 
 def _numbers_in_text(sample: pa.Array | None) -> str:
-    """Return "all", "some" or "none": how many of the first cells of a text column are numbers."""
+    """Return whether "all", "some" or "none" of the first cells of a text column are numbers; ignores missing cells."""
     cells = () if sample is None else as_text(sample.slice(0, CELLS_CHECKED)).to_pylist()
     filled = (cell for cell in cells if not (cell is None or DEFAULT_DIALECT.is_missing(cell)))
     numbers = [DEFAULT_DIALECT.number(cell) is not None for cell in filled]
@@ -147,13 +148,13 @@ def _numbers_in_text(sample: pa.Array | None) -> str:
 
 
 def has_value(array: pa.Array) -> bool:
-    """Whether the array holds a value; an empty list counts as missing."""
+    """Whether some slot of the array holds neither a null nor an empty list."""
     filled = rows_with_value(array)
     return len(array) > 0 and (filled is None or bool(filled.any()))
 
 
 def rows_with_value(array: pa.Array) -> NDArray[np.bool_] | None:
-    """Return the mask (n,) of slots with a value, or None if all have one; an empty list counts as missing."""
+    """Return the mask (n,) of slots that hold neither a null nor an empty list; None if all slots have a value."""
     valid = valid_rows(array)
     if not (pat.is_list(array.type) or pat.is_large_list(array.type)):
         return valid
@@ -163,14 +164,14 @@ def rows_with_value(array: pa.Array) -> NDArray[np.bool_] | None:
 
 
 def list_lengths(array: pa.Array) -> NDArray[np.signedinteger[Any]]:
-    """Return the length of each list (n,); for a null, the length that its offsets give."""
+    """Return the length of each list of an array of lists (n,); the length of a null may be any number."""
     offset_type = np.dtype(np.int64 if pat.is_large_list(array.type) else np.int32)
     count = len(array) + 1 if len(array) else 0
     return np.diff(np.frombuffer(array.buffers()[1], offset_type, count, array.offset * offset_type.itemsize))
 
 
 def _first(sample: pa.Array | None) -> pa.Scalar | None:
-    """Return the first value that is not missing, or None."""
+    """Return the first value that is neither a null nor an empty list; None without a sample or such a value."""
     if sample is None or len(sample) == 0:
         return None
     filled = rows_with_value(sample)
@@ -180,7 +181,7 @@ def _first(sample: pa.Array | None) -> pa.Scalar | None:
 
 
 def _as_text(value: pa.Scalar) -> str:
-    """Return the value as text for a message; the name of its type if it has no text."""
+    """Return the value as text for a message; the name of its type if the value cannot be converted."""
     try:
         return str(value.cast(pa.string()).as_py())
     except (pa.ArrowException, ValueError):
@@ -192,7 +193,7 @@ def _as_text(value: pa.Scalar) -> str:
 
 
 def texts_at(array: pa.Array, rows: NDArray[np.intp]) -> list[str]:
-    """Return the values of these rows as text."""
+    """Return the values at these row numbers of the array, as texts."""
     indices = pa.Array.from_buffers(pa.int64(), len(rows), [None, pa.py_buffer(rows.astype(np.int64))])
     return [str(text) for text in array.take(indices).cast(pa.string()).to_pylist()]
 
@@ -216,7 +217,7 @@ def valid_rows(array: pa.Array) -> NDArray[np.bool_] | None:
 
 
 def _bits(buffer: pa.Buffer, array: pa.Array) -> NDArray[np.bool_]:
-    """Unpack the bits of a buffer that belong to the slots of the array."""
+    """Return the bits of a buffer of the array as a mask (n,), one bit for each slot."""
     every = np.unpackbits(np.frombuffer(buffer, np.uint8), bitorder="little")
     return every[array.offset : array.offset + len(array)].view(bool)
 
@@ -231,8 +232,8 @@ def text_array(cells: Sequence[str]) -> pa.Array:
 def numbers_of(array: pa.Array) -> NDArray[np.generic]:
     """Return a column of numbers or booleans as a numpy array (n,).
 
-    Without missing cells, numbers of fixed width are a view of Arrow's memory, in their own type. With missing cells
-    the result is float64, with `NULL` in their place.
+    Without nulls, integers and floats are a view of Arrow's memory in their own type, and decimals are float64. With
+    nulls the result is float64, with `NULL` for each null.
     """
     fixed = numpy_type(array.type)
     if fixed is not None and array.null_count == 0 and len(array):  # first: tables may have many columns
@@ -251,7 +252,7 @@ def is_null(X: Array) -> NDArray[np.bool_]:
 
 
 def _slots(array: pa.Array) -> NDArray[np.generic]:
-    """Return the numbers (n,); slots of nulls hold arbitrary values."""
+    """Return the numbers or booleans of an array (n,); slots of nulls hold arbitrary values."""
     kind = array.type
     if pat.is_boolean(kind):
         return booleans_of(array)
@@ -277,7 +278,7 @@ def _decimals(array: pa.Array) -> NDArray[np.generic]:
 
 
 def codes_and_texts(column: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
-    """Return for each row the index (n,) of its value, -1 for a null, and the distinct values as texts."""
+    """Return the index of each row's value among the distinct values (n,), -1 for a null, and these values as texts."""
     if pat.is_dictionary(column.type):
         column = column.dictionary_decode()
     encoded = column.dictionary_encode()
@@ -288,8 +289,8 @@ def codes_and_texts(column: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
 def fill_from_text(out: Array, cells: pa.Array, dialect: Dialect, *, boolean: bool) -> int | None:
     """Read text cells as numbers into `out` (n,), with NaN for missing cells, and return how many are missing.
 
-    Returns None, and leaves `out` unchanged, if some cell cannot be read this way or is infinite. With `boolean`, true
-    and false are read as 1 and 0.
+    Returns None, and leaves `out` unchanged, if a cell is neither missing nor a finite number in the dialect. With
+    `boolean`, the cells must be true or false instead, in any case; these are read as 1 and 0.
     """
     import pyarrow.compute as pc
 
@@ -344,7 +345,7 @@ def _numbers(cells: pa.Array, dialect: Dialect) -> NDArray[np.generic] | None:
 
 
 def _cast(cells: pa.Array) -> NDArray[np.generic] | None:
-    """Read cells written as in C as doubles (n,); None if a cell is not a number."""
+    """Read cells as doubles (n,), written with a point and no other marks; None if a cell is not a number."""
     try:
         return numbers_of(cells.cast(pa.float64()))
     except pa.ArrowInvalid:

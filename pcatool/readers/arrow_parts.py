@@ -1,4 +1,4 @@
-"""Turn parts held as Arrow columns, vector columns included, into batches of float64."""
+"""Convert parts of Arrow columns, vector columns included, to batches of float64."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["ArrowPart", "ArrowRows", "BadValue", "VectorLength", "by_column", "f
 
 
 class BadValue(Exception):
-    """A value that cannot be read, with its row in the batch; readers catch this and raise `at(place)`."""
+    """A value that cannot be read as a feature: `row` in the batch, message and remedy; readers raise `at(place)`."""
 
     def __init__(self, row: int, text: str, remedy: str) -> None:
         super().__init__(row, text, remedy)
@@ -50,15 +50,16 @@ class BadValue(Exception):
 class VectorLength(BadValue):
     """A vector whose length differs from that of the first vector of its column."""
 
-    def __init__(self, row: int, name: str, found: int, width: int) -> None:
-        text = f"column {show(name)}: the vector has length {grouped(found)}, but the first vector has {grouped(width)}"
+    def __init__(self, row: int, name: str, length: int, width: int) -> None:
+        lengths = f"the vector has length {grouped(length)}, but the first vector has {grouped(width)}"
+        text = f"column {show(name)}: {lengths}"
         super().__init__(row, text, "give all vectors of a column the same length")
 
 
 def features_to_block(
     arrays: dict[int, pa.Array], rows: int, features: tuple[Feature, ...], columns: Sequence[Column]
 ) -> Array:
-    """Return X (rows, d) from the arrays of the columns that the features come from; raises BadValue."""
+    """Return X (rows, d) of the features, from `arrays` (cells by column number); raises BadValue."""
     X = empty_block(rows, len(features))
     for column, chosen in by_column(features).items():
         fill(X, chosen, features, arrays[column], columns[column])
@@ -78,7 +79,7 @@ def by_column(features: tuple[Feature, ...]) -> Mapping[int, list[int]]:
 
 
 def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Array, column: Column) -> None:
-    """Write the features at positions `chosen` of X (rows, d), all of them from this column; raises BadValue."""
+    """Fill columns `chosen` of X (rows, d) with features from `column`, whose cells are `array`; raises BadValue."""
     if features[chosen[0]].element is None:  # then no feature of this column is an element of a vector
         numbers = _numbers_in(array, column) if column.arrow_type else numbers_of(array)
         for j in chosen:
@@ -87,11 +88,11 @@ def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Arr
         X[:, chosen] = NULL
     else:
         elements = [e for j in chosen if (e := features[j].element) is not None]
-        X[:, _as_slice(chosen)] = _rows_of(array, column)[:, _as_slice(elements)]
+        X[:, _as_slice(chosen)] = _vectors_of(array, column)[:, _as_slice(elements)]
 
 
 def _numbers_in(array: pa.Array, column: Column) -> Array:
-    """Return numbers stored as text (n,), read as CSV cells are, with NaN for missing cells; raises BadValue."""
+    """Return the numbers in a text column (n,), read as CSV cells are, with NaN for missing cells; raises BadValue."""
     missing = valid_rows(array)
     cells = as_text(array).fill_null("")
     out = np.empty(len(cells))
@@ -114,13 +115,13 @@ def _is_readable(cell: str) -> bool:
 
 
 def _as_slice(numbers: list[int]) -> slice | list[int]:
-    """Return the index as a slice, which copies nothing, if the numbers are consecutive; else unchanged."""
+    """Return consecutive numbers as a slice, with which numpy copies nothing; other numbers unchanged."""
     first, count = numbers[0], len(numbers)
     return slice(first, first + count) if numbers == list(range(first, first + count)) else numbers
 
 
-def _rows_of(array: pa.Array, column: Column) -> NDArray[np.generic]:
-    """Return the elements of each vector (n, width), with NaN where the vector is null or empty."""
+def _vectors_of(array: pa.Array, column: Column) -> NDArray[np.generic]:
+    """Return the vectors of a column as rows (n, width), NaN where a vector is null or empty; raises VectorLength."""
     valid = rows_with_value(array)
     present = array if valid is None else array.filter(boolean_array(valid))
     _check_lengths(present, valid, column)
@@ -133,7 +134,10 @@ def _rows_of(array: pa.Array, column: Column) -> NDArray[np.generic]:
 
 
 def _check_lengths(present: pa.Array, valid: NDArray[np.bool_] | None, column: Column) -> None:
-    """Raise VectorLength for the first vector of another length; `valid` maps `present` to rows."""
+    """Raise VectorLength for the first of the vectors `present` whose length is not the width of the column.
+
+    `valid` is the mask (n,) of the rows that `present` come from; None for all rows.
+    """
     if pat.is_fixed_size_list(present.type):
         return
     lengths = list_lengths(present)
@@ -145,15 +149,15 @@ def _check_lengths(present: pa.Array, valid: NDArray[np.bool_] | None, column: C
 
 
 class ArrowPart(NamedTuple):
-    """A part held as Arrow columns."""
+    """Rows of a table as Arrow columns, not yet converted to float64."""
 
     name: str  # of the table, for messages
     rows: int
-    arrays: dict[int, pa.Array]  # by number of the column
+    arrays: dict[int, pa.Array]  # cells by column number
     features: tuple[Feature, ...]
     passthrough: tuple[int, ...]  # numbers of the passthrough columns
     columns: tuple[Column, ...]  # all columns of the table
-    first_row: int  # number in the table of the first row, from 0
+    first_row: int  # number of the first row of the part, counted from 0 in the table
 
     def batch(self) -> Batch:
         rows = ArrowRows(self.name, self.features, self.columns, self.first_row)
@@ -165,18 +169,18 @@ class ArrowPart(NamedTuple):
 
 
 class ArrowRows(NamedTuple):
-    """The position of a part in its table, and the features taken from the part; makes the batch."""
+    """Position and features of a part whose cells are Arrow columns; makes the batch of the part."""
 
     name: str  # of the table, for messages
     features: tuple[Feature, ...]
     columns: tuple[Column, ...]  # all columns of the table
-    first_row: int  # number in the table of the first row, from 0
+    first_row: int  # number of the first row of the part, counted from 0 in the table
 
     def batch(self, X: Array, arrays: Mapping[int, pa.Array], passthrough: Sequence[int]) -> Batch:
-        """Return the batch of X (n, d) and the columns it was made from.
+        """Return the batch of X (n, d), which was made from `arrays` (cells by column number).
 
-        The batch keeps only the passthrough columns and those that may hold rounded numbers. The others are freed by
-        the thread that allocated them, which is cheaper.
+        The batch keeps only the passthrough columns and the columns that X may hold rounded. The thread that allocated
+        the other columns then frees them, which is cheaper than in another thread.
         """
         exact = {column: array for column, array in arrays.items() if may_exceed_double(array.type)}
         passed = [arrays[column] for column in passthrough]

@@ -13,7 +13,7 @@ from pcatool.readers.input_files import InputFiles
 
 __all__ = ["SKIP_BAD_REMEDY", "BadFiles", "SkippedFile", "is_bad_file", "none_left", "reason_lines"]
 
-# Left-out files named in the warning; further ones are only counted.
+# Left-out files named in the warning; further files are only counted.
 FIRST_FILES = 10
 
 # Remedy of the error about one of several files.
@@ -26,26 +26,25 @@ MACHINE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
 class SkippedFile(NamedTuple):
     """An input that was left out, and why."""
 
-    file: str
-    reason: str
+    file: str  # name of the input in messages
+    reason: str  # message of the error
 
 
 @dataclass
 class BadFiles:
-    """Decide about files that cannot be read: leave them out with --skip-bad (`allowed`), else raise their error."""
+    """Files that cannot be read: left out and recorded if `allowed` (--skip-bad); otherwise their error is raised."""
 
     files: InputFiles
     allowed: bool
     left_out: dict[int, SkippedFile] = field(default_factory=dict)  # files left out, by position of the input
-    _final_errors: dict[int, PcatoolError] = field(
-        default_factory=dict
-    )  # by position: errors that are no fault of the file
+    # Errors that are not the fault of the file, by position of the input; they replace later errors of the input.
+    _final_errors: dict[int, PcatoolError] = field(default_factory=dict)
 
     def skippable_error(self, position: int, error: PcatoolError) -> PcatoolError:
-        """Return the cause of an error if the input may be left out because of it; otherwise raise the cause.
+        """Return the cause of an error if the input at `position` may be left out; otherwise raise the cause.
 
-        An error that is raised is marked as an error of the input. If there are several files, its remedy names
-        --skip-bad. A pipe is never left out.
+        An input may be left out with --skip-bad if the file is at fault and is not a pipe. A cause that is raised
+        although the file is at fault is marked `of_input`, and its remedy names --skip-bad where that would help.
         """
         cause = self._cause(position, error)
         if not is_bad_file(cause):
@@ -59,14 +58,18 @@ class BadFiles:
         raise cause from None
 
     def _cause(self, position: int, error: PcatoolError) -> PcatoolError:
-        """Return the cause of an error: if the file changed while it was read, the error that says so."""
+        """Return the cause of an error of an input: most often the error itself.
+
+        If the file changed while it was read, the cause is the error that says so. After an error that is not the fault
+        of the file, such as a full disk, that error is the cause of all later errors of the input.
+        """
         try:
             if is_bad_file(error) and position == self.files.position:
                 self.files.check_unchanged()
         except FileError as another:
             error = another
         if not is_bad_file(error):
-            self._final_errors[position] = error  # a thread may report an earlier row later, when the file is closed
+            self._final_errors[position] = error  # a thread may report a bad row later
         return self._final_errors.get(position, error)
 
     def leave_out(self, position: int, error: PcatoolError) -> None:
@@ -78,11 +81,11 @@ class BadFiles:
         self.left_out[position] = skip
 
     def none_left(self) -> DataError:
-        """Return the error for a run without any good input."""
+        """Return the error for a run whose inputs were all left out."""
         return none_left(list(self.left_out.values()))
 
     def warn(self, reporter: Reporter) -> None:
-        """Warn of the inputs left out."""
+        """Show a warning with the number of inputs left out, and the first of these with their reasons."""
         reporter.warn(
             f"left out {grouped(len(self.left_out))} of {grouped(len(self.files))} files:",
             reason_lines(list(self.left_out.values())),
@@ -97,14 +100,14 @@ def is_bad_file(error: PcatoolError) -> bool:
 
 
 def reason_lines(skipped: Sequence[SkippedFile]) -> list[str]:
-    """Return a line for each of the first files left out, and one that counts the others."""
+    """Return a line for each of the first FIRST_FILES files left out, and a line that counts further files."""
     more = [f"and {grouped(len(skipped) - FIRST_FILES)} more"] if len(skipped) > FIRST_FILES else []
     named = (s.reason if s.file in s.reason else f"{s.file}: {s.reason}" for s in skipped[:FIRST_FILES])
     return [*named, *more]
 
 
 def none_left(skipped: Sequence[SkippedFile]) -> DataError:
-    """Return the error for inputs that were all left out."""
+    """Return the error for inputs that were all left out, with the reason of the first input."""
     first = skipped[0].reason
     if len(skipped) > 1:
         first = f"none of the {grouped(len(skipped))} files can be used; the first error is: {first}"

@@ -60,10 +60,9 @@ def has_above_2_53(X: Array) -> bool:
 
 
 def above_2_53(X: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the features and the rows of numbers of at least 2^53 in absolute value in X (n, d).
+    """Return the columns and the rows, each (m,), of the finite numbers of at least 2^53 in absolute value in X (n, d).
 
-    The result is ordered by column. Infinite values do not count. Of each column at most MOST_LARGE_CHECKED numbers are
-    returned, the first ones.
+    The numbers are ordered by column, then by row; of each column only the first MOST_LARGE_CHECKED are returned.
     """
     beyond = (np.abs(X) >= TWO_TO_53) & np.isfinite(X)
     features, rows = np.nonzero((beyond & (beyond.cumsum(axis=0) <= MOST_LARGE_CHECKED)).T)
@@ -77,9 +76,10 @@ def first_rounded(
     cells: Iterable[str],
     read_whole_number: Callable[[str], int | None],
 ) -> RoundedCell | None:
-    """Return the first of these cells that X holds as another whole number, or None.
+    """Return the first of some cells whose whole number X (n, d) holds rounded; None if there is none.
 
-    `cells` are the texts at these features and rows; `read_whole_number` returns a text as a whole number, or None.
+    `cells` are the texts of the cells at `features` and `rows`. `read_whole_number` returns the whole number in a text,
+    None for other texts.
     """
     for feature, row, cell in zip(features.tolist(), rows.tolist(), cells, strict=True):
         written = read_whole_number(cell)
@@ -89,23 +89,24 @@ def first_rounded(
 
 
 def bad_cell_remedy(value: str, name: str, column: int | None = None) -> str:
-    """Return the remedy for a single bad cell; `name` and `column`, counted from 0, are those of its column."""
+    """Return the remedy for a cell whose text `value` cannot be read; `name` and `column` (from 0) are its column's."""
     missing = f"{null_option(value) or 'the value with --null-value'} if the value means missing"
     return f"correct the cell, give {missing}, or {leave_out(name, column)}"
 
 
 class Column(NamedTuple):
-    """A column of a table as the input has it; made by readers, chosen from by `schema` and `select_columns`."""
+    """Description of a column of an input; made by readers, used to choose columns by name and kind."""
 
     name: str
     # number, empty (only missing cells), boolean, vector, text, or marked number (numbers with marks such as $ or %);
     # "" before the reader has looked at the cells
     kind: str = "number"
     example: str = ""  # the first cell that is not missing
-    width: int = 0  # elements of a vector
+    width: int = 0  # length of the vectors; 0 for other columns, or if no vector was seen
     remedy: str = ""  # for columns of marked numbers: options that read the cells as numbers
     null_word: str = "null"  # the word for a null of Arrow in messages and reports
-    boolean_type: bool = False  # boolean by type, not by the text of its cells: used as 0 and 1 without being named
+    # The type is boolean; without -c such columns are features, columns of the texts true and false are not.
+    boolean_type: bool = False
     partition: bool = False  # value comes from the folder names of the file, one for all its rows
     # For text columns of typed formats: "all", "some" or "none" of the first cells are numbers.
     numbers_in_text: str = ""
@@ -137,7 +138,7 @@ class Batch(NamedTuple):
 
 
 def rows_at_once(d: int) -> int:
-    """Return the number of rows to read at a time, a multiple of the block height.
+    """Return the number of rows of d columns to read at a time, a multiple of the block height.
 
     Each column costs Arrow about as much as some hundred cells do, so wide tables are read up to 256 rows at a time, as
     long as the numbers take no more than 32 MB.
@@ -159,7 +160,7 @@ class Part(Protocol):
     """Rows as read, not yet parsed, so that another thread can parse them."""
 
     def batch(self) -> Batch:
-        """Parse the rows; raises DataError for a cell that cannot be read."""
+        """Return the rows as float64; raises DataError for a cell that cannot be read."""
         ...
 
 
@@ -172,7 +173,7 @@ class Table(Protocol):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns by name; only `profile` gives their kinds."""
+        """The columns in the order of the table; a kind may be "" (unknown), which `profile` determines."""
         ...
 
     def profile(self) -> tuple[Column, ...]:
@@ -210,7 +211,7 @@ class Table(Protocol):
     def reading_bytes(self, parts: int) -> int:
         """Return the most memory, in bytes, that reading takes with this many parts at once, numbers included.
 
-        Valid after the first part was taken from `parts`, since it depends on the columns.
+        Valid after the first part was taken from `parts`, since the memory depends on the columns that are read.
         """
         ...
 

@@ -26,7 +26,10 @@ WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}", re.ASCII)
 
 
 def partitions_of(path: str) -> dict[str, str | None]:
-    """Return the partition values in the folders of a path, by column name; an inner folder overrides an outer one."""
+    """Return the partition values in the folder names of a path, by column name; None for a missing value.
+
+    If two folders name the same column, the inner folder counts.
+    """
     return _named_in(plain_name(path)) if "=" in path else {}
 
 
@@ -52,7 +55,7 @@ def _decoded(text: str) -> str:
 
 
 class PartitionColumn(NamedTuple):
-    """The kind of one partition column, judged by its values in all inputs."""
+    """A partition column of all inputs: its kind and type, judged by its values in all inputs."""
 
     column: Column
     type: pa.DataType  # as a passthrough column: int64 or text
@@ -78,7 +81,10 @@ class Partitions:
         return PartitionColumn(column, pa.int64() if whole else TEXT)
 
     def of(self, table: Table, path: str) -> Table:
-        """Return the table with the partition columns of its path; columns of the file take precedence over these."""
+        """Return the table with the partition columns of its path added.
+
+        A column of the file hides a partition column of the same name.
+        """
         own = {column.name for column in table.columns}
         values = {name: value for name, value in partitions_of(path).items() if name not in own}
         if not values:
@@ -99,7 +105,7 @@ class PartitionValue(NamedTuple):
 
     kind: PartitionColumn
     value: str | None  # None where missing
-    number: float  # the value as a feature
+    number: float  # the value as a feature; `NULL` if it is missing or not a number
 
     def array(self, rows: int) -> pa.Array:
         """Return the value as a passthrough column of this many rows."""
@@ -174,25 +180,25 @@ class PartitionedTable:
 
 
 class PartitionRequest(NamedTuple):
-    """The features and passthrough columns asked for, and the partition columns among them."""
+    """The features and passthrough columns asked of a `PartitionedTable`, and the partition values of its file."""
 
     features: tuple[Feature, ...]
     passthrough: tuple[int, ...]
     file_column_count: int  # number of columns of the file itself; higher column numbers are partition columns
-    partition_values: Sequence[PartitionValue]
+    partition_values: Sequence[PartitionValue]  # in the order of the partition columns
 
     def of(self, column: int) -> PartitionValue:
-        """Return the partition column of this column number."""
+        """Return the partition value of the column with this number, which must be a partition column."""
         return self.partition_values[column - self.file_column_count]
 
     @property
     def places(self) -> list[int]:
-        """Positions, among all features, of those that come from the file itself."""
+        """Positions in `features` of the features that come from columns of the file."""
         return [j for j, feature in enumerate(self.features) if feature.column < self.file_column_count]
 
 
 class PartitionedPart(NamedTuple):
-    """A part of the file, to which the partition columns are added."""
+    """A part of a file; its batch has the partition columns as well."""
 
     part: Part
     request: PartitionRequest
@@ -220,13 +226,13 @@ class PartitionedPart(NamedTuple):
 
 
 def _rounded_of(inner: Batch, places: Sequence[int]) -> RoundedCell | None:
-    """Return the first rounded number of the batch, with its feature numbered among all features."""
+    """Return the first rounded cell of the file's own features, or None; `places` are their columns in the whole X."""
     found = inner.rounded()
     return None if found is None else found._replace(feature=places[found.feature])
 
 
 def _with_partition_spellings(inner: Batch, more: Mapping[str, int]) -> dict[str, int]:
-    """Return the spellings of missing cells of the batch, with those of the partition columns added."""
+    """Return the missing cells per spelling: those of the batch plus `more`, those of the partition columns."""
     spelled = dict(inner.spellings())
     for text, count in more.items():
         spelled[text] = spelled.get(text, 0) + count

@@ -32,7 +32,7 @@ class ResolvedInputs(NamedTuple):
 
     @classmethod
     def of(cls, paths: Sequence[str], options: TableOptions) -> ResolvedInputs:
-        """Resolve the paths; raises FileError or UsageError where a path names no input."""
+        """Return the inputs that the paths name; raises FileError or UsageError for a path that names no input."""
         inputs = tuple(resolve(paths))
         if not any("=" in item.path for item in inputs):
             return cls(inputs, None)
@@ -53,7 +53,7 @@ LOOK_AHEAD = 100
 
 
 class OpenedAhead(NamedTuple):
-    """A later input: opened before its turn, or failed to open; with neither a table nor an error, not opened yet."""
+    """Result of opening a later input before its turn: a table or an error; neither if it was not opened."""
 
     opened: OpenedInput | None = None
     table: Table | None = None
@@ -62,7 +62,7 @@ class OpenedAhead(NamedTuple):
 
 
 class InputFiles:
-    """The files of a run in their order, of which the one at `position` is open."""
+    """The files of a run in their order; `position` (from 0) is that of the current file."""
 
     def __init__(self, resolved: ResolvedInputs, options: TableOptions, reporter: Reporter) -> None:
         self.resolved = resolved
@@ -88,7 +88,7 @@ class InputFiles:
         return self.resolved.inputs[position].is_stream
 
     def open(self) -> OpenedInput:
-        """Open the current file."""
+        """Open the current file, and report its number to the reporter."""
         self._reporter.at_file(self.position + 1, len(self))
         self._opened = self._open(self.current, self._reporter)
         return self._opened
@@ -99,7 +99,7 @@ class InputFiles:
         return opened
 
     def table(self, opened: OpenedInput) -> Table:
-        """Return the opened file as a table of its format, with its partition columns; a model is refused."""
+        """Return the opened file as a table of its format, with its partition columns; raises DataError for a model."""
         return self._table(opened, self._reporter)
 
     def _table(self, opened: OpenedInput, reporter: Reporter) -> Table:
@@ -123,7 +123,7 @@ class InputFiles:
         return min(count, _most_ahead(table), len(self) - 1) * table.contents_bytes
 
     def _open_ahead(self, position: int) -> OpenedAhead:
-        """Open the file at this position if it is local with a Parquet suffix; other files wait for their turn."""
+        """Open the file at this position if it is local with a Parquet suffix; for other files the result is empty."""
         item, reporter = self.resolved.inputs[position], Reporter()
         if item.format != "parquet" or item.remote or item.is_stream:
             return OpenedAhead()
@@ -137,7 +137,7 @@ class InputFiles:
             return OpenedAhead(notes=tuple(reporter.notes), error=error)
 
     def table_of_next(self, later: OpenedAhead) -> Table:
-        """Return the table of the current file, given what was done ahead; raises the error met then."""
+        """Return the table of the current file, opened ahead as `later` or else opened now; raises its error."""
         if later.table is None and later.error is None:
             return self.table(self.open())
         self._reporter.at_file(self.position + 1, len(self))
@@ -150,13 +150,14 @@ class InputFiles:
         return later.table
 
     def single_input(self, position: int) -> ResolvedInputs:
-        """Return only the input at this position."""
+        """Return resolved inputs with only the input at this position."""
         return self.resolved.with_inputs([self.resolved.inputs[position]])
 
     def open_others(self) -> Iterator[Table]:
-        """Yield the tables of the next LOOK_AHEAD files at most, up to the first pipe, to look at their columns.
+        """Yield the table of each later file, to look at its columns, and close it afterwards.
 
-        Files that cannot be opened are passed over here; their errors are raised in their turn.
+        Stops at the first pipe, and after LOOK_AHEAD files. Files that cannot be opened are skipped; their errors are
+        raised in their turn.
         """
         for position in range(self.position + 1, min(self.position + 1 + LOOK_AHEAD, len(self))):
             if self.is_stream(position):
@@ -187,9 +188,9 @@ class InputFiles:
         return 0 if opened is None else opened.bytes_read
 
     def share(self, table: Table) -> float | None:
-        """Return the share of all files read so far, from 0 to 1, weighted by size; None if unknown.
+        """Return the share of all files read so far, from 0 to 1; None if the share of the current file is unknown.
 
-        `table` is the table of the current file.
+        `table` is the table of the current file. Files count by their sizes, or equally if a size is unknown.
         """
         position, own = self.position, table.share()
         if own is None or len(self) == 1:
@@ -201,7 +202,7 @@ class InputFiles:
 
     @cached_property
     def _bytes_before(self) -> list[int] | None:
-        """Total size in bytes of the files before each one, then of all; None if unknown or in a store.
+        """Total bytes of the files before each file, and last of all files; None if a size is unknown or in a store.
 
         A store is not asked for sizes only to show progress.
         """
@@ -211,13 +212,16 @@ class InputFiles:
         return None if None in sizes else [0, *accumulate(size or 0 for size in sizes)]
 
     def check_unchanged(self) -> None:
-        """Raise an error if the current file, read to its end, changed while it was read."""
+        """Raise FileError if the current file changed while it was read to its end.
+
+        A file that was handed over to a thread is not checked.
+        """
         opened = self._opened  # a local name, since another thread may set it to None
         if opened is not None and not opened.handed_over:
             opened.check_unchanged()
 
     def close(self) -> None:
-        """Close the current file, unless it is lent to the thread that reads it."""
+        """Close the current file, unless it was handed over to a thread, which closes it after reading."""
         if self._opened is not None:
             if not self._opened.handed_over:
                 self._opened.close()
@@ -225,7 +229,7 @@ class InputFiles:
 
 
 def _most_ahead(table: Table) -> int:
-    """Return how many files like this one may be open before their turn."""
+    """Return how many files may be open before their turn, if each takes as much memory as this table."""
     return AHEAD_BYTES // max(table.contents_bytes, 1)
 
 

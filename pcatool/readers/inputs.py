@@ -14,6 +14,7 @@ from pcatool.readers.bad_files import BadFiles
 from pcatool.readers.base import Part, Table
 from pcatool.readers.input_files import InputFiles, OpenedAhead, ResolvedInputs, not_a_table
 from pcatool.readers.opener import MODEL, OpenedInput
+from pcatool.readers.paths import are_paths
 from pcatool.readers.schema import ColumnChoice, FirstInput, Schema, SchemaFacts
 from pcatool.readers.select_columns import match_columns
 
@@ -23,8 +24,8 @@ __all__ = ["Inputs", "Piece"]
 class Inputs:
     """All inputs of a run, read as one table: paths, files already resolved (`ResolvedInputs`), or a table in memory.
 
-    `by_file`: an input counts only if all of it can be read. `facts`: the facts from the first input of the run, where
-    a worker reads only some of its inputs.
+    `by_file`: the rows of an input count only if all of the input can be read. `facts`: the facts from the first input
+    of the run, where a worker reads only some of the inputs.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Inputs:
 
     @property
     def stream(self) -> RowStream:
-        """All rows, read once: the first table may be a pipe, so `reopened` gives the rows of a second reading."""
+        """The rows of all inputs, which can be read once; `reopened` returns the inputs for a second reading."""
         if self._stream is None:
             self._stream = RowStream(self._files, self.first, self.columns, self.bad_files, self._reporter)
         return self._stream
@@ -107,7 +108,7 @@ class Inputs:
                 self._skip_current(error)
 
     def _skip_current(self, error: PcatoolError) -> None:
-        """Leave out the current input and move to the next; raises if it may not be skipped or none is left."""
+        """Leave out the current input because of this error, and move to the next; raises if either is impossible."""
         position = self._files.position
         self.bad_files.leave_out(position, self.bad_files.skippable_error(position, error))
         self.close()
@@ -116,10 +117,10 @@ class Inputs:
         self._files.position += 1
 
     def settle(self, trial: Callable[[Inputs], Iterable[object]]) -> None:
-        """With --skip-bad, let the first file whose rows read without an error settle the schema; leave out the others.
+        """With --skip-bad, leave out the files before the first good file, which then settles the schema.
 
-        `trial` returns the rows of one input, given by itself, as the run will read all of them; they are read to their
-        end and dropped. A pipe is accepted without a trial, since it cannot be read again.
+        A file is good if all rows that `trial` yields for it, as the run will read them, come without an error; the
+        rows are dropped. A pipe counts as good without a trial, since it cannot be read again.
         """
         if not self.bad_files.allowed or self._settled:
             return
@@ -147,7 +148,7 @@ class Inputs:
 
     @property
     def remaining_data(self) -> Any:
-        """The data as given, without the inputs that were left out."""
+        """The files that were not left out (`ResolvedInputs`), or the table in memory as given."""
         return self._remaining_files if self._files.resolved.inputs else self._data
 
     @property
@@ -166,7 +167,10 @@ class Inputs:
         return self._files.expected_rows(self._first_position, self.first.expected_rows())
 
     def reading_bytes(self, parts: int) -> int:
-        """Return the most memory, in bytes, that reading takes with this many parts at once; see `RowStream`."""
+        """Return the most memory, in bytes, that reading takes with this many parts at once.
+
+        See `RowStream.reading_bytes`.
+        """
         return self.stream.reading_bytes(parts)
 
     def ready(self) -> bool:
@@ -205,8 +209,7 @@ def _resolve(data: Any, options: TableOptions) -> ResolvedInputs:
     """Return the files that the paths name; no files for a table in memory."""
     if isinstance(data, ResolvedInputs):
         return data
-    is_paths = isinstance(data, list) and all(isinstance(item, str) for item in data)
-    return ResolvedInputs.of(data, options) if is_paths else ResolvedInputs((), None)
+    return ResolvedInputs.of(data, options) if are_paths(data) else ResolvedInputs((), None)
 
 
 def _in_memory(data: Any, options: TableOptions) -> Table:
@@ -240,10 +243,10 @@ class Piece(NamedTuple):
 
 
 class RowStream:
-    """All rows of the inputs, in order; a `Gauge` that tells how far reading has come.
+    """The rows of all inputs, in order; also the `Gauge` that tells how far reading has come.
 
-    It begins with the first table, which is open already and has settled the schema. The other files are opened in
-    their turn, and their columns are matched by the schema.
+    The first table is open already and has settled the schema. The other files are opened in their turn, and the schema
+    matches their columns.
     """
 
     def __init__(
@@ -282,7 +285,7 @@ class RowStream:
     def _pieces_of(
         self, position: int, later: Iterator[OpenedAhead], choice: ColumnChoice, eager: bool, run: Runner
     ) -> Iterator[Piece]:
-        """Yield the pieces of the current input; `later` gives the inputs after the first."""
+        """Yield the pieces of the current input, which is at `position`; `later` yields the inputs after the first."""
         files = self._files
         table = self._first if self._current is None else files.table_of_next(next(later))
         self._current = table
@@ -310,8 +313,8 @@ class RowStream:
     def reading_bytes(self, parts: int) -> int:
         """Return the most memory, in bytes, that reading takes with this many parts at once.
 
-        Valid after the first part was asked for. The largest of the first input and of those that were current at a
-        call counts, so that a plan is never below what was checked before: footers of like files differ by some bytes.
+        Valid after the first part was asked for. Includes files that are opened ahead. The result never falls from call
+        to call, so that a plan is not below an earlier check, although the footers of similar files differ a little.
         """
         for table in (self._first, self._current or self._first):
             need = table.reading_bytes(parts) + self._files.ahead_bytes(parts, table)

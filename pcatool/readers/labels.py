@@ -25,25 +25,25 @@ class TextLabels(NamedTuple):
     """A column of labels, coded by its distinct texts."""
 
     codes: NDArray[np.int64]  # (n,) index into `distinct`; -1 where missing
-    distinct: list[str]
+    distinct: list[str]  # texts in order of first appearance, without missing
 
 
 def texts_of(column: pa.Array, nulls: Sequence[str] = ()) -> TextLabels:
     """Return a column coded by its distinct texts; spellings of a missing cell, `nulls` included, count as missing."""
-    found, words = codes_and_texts(column)
+    codes, texts = codes_and_texts(column)
     missing = {null.lower() for null in (*NULLS, *nulls)}
-    there = [i for i, text in enumerate(words) if text.strip().lower() not in missing]
-    places = np.full(len(words) + 1, -1, dtype=np.int64)  # index -1, a null, reads the last element
-    places[there] = np.arange(len(there))
-    return TextLabels(places[found], [words[i] for i in there])
+    present = [i for i, text in enumerate(texts) if text.strip().lower() not in missing]
+    places = np.full(len(texts) + 1, -1, dtype=np.int64)  # index -1, a null, reads the last element
+    places[present] = np.arange(len(present))
+    return TextLabels(places[codes], [texts[i] for i in present])
 
 
 class Classes:
-    """Numbers the classes of a table, in order of first appearance, as its batches come in order.
+    """The classes of a table, numbered from 0 in order of first appearance; a class is one combination of labels.
 
-    `names` are all label columns. Those in `numbers` are the last columns of each batch's X, and are equal if their
-    values are. All others are passthrough columns of the batch, and are equal if their texts are. A class is one
-    combination of labels.
+    `names` are all label columns. Label columns in `numbers` are the last columns of each batch's X; their labels are
+    equal if the numbers are. Other label columns are the passthrough columns of the batch; their labels are equal if
+    the texts are. `nulls`: further spellings of a missing label. Batches must come in order.
     """
 
     def __init__(self, names: Sequence[str], numbers: Sequence[str] = (), nulls: Sequence[str] = ()) -> None:
@@ -56,7 +56,7 @@ class Classes:
 
     @property
     def name(self) -> str:
-        """Name of the label column in messages: the names of all label columns."""
+        """Names of all label columns, joined by commas, for messages and for the column of class numbers."""
         return ", ".join(self.names)
 
     def without_classes(self) -> Classes:
@@ -77,9 +77,9 @@ class Classes:
         return names
 
     def with_classes(self, batch: Batch) -> Batch:
-        """Return the batch with one column of class numbers in place of its labels, NaN where a label is missing.
+        """Return the batch with class numbers, the last column of X, in place of its labels; NaN if a label is missing.
 
-        New classes are numbered only from rows without missing cells.
+        Classes are numbered only from rows without missing cells. Rows that miss only features get class number 0.
         """
         d = batch.X.shape[1] - len(self.numbers)
         X = empty_block(len(batch.X), d + 1)
@@ -91,56 +91,58 @@ class Classes:
         return batch._replace(X=X, passthrough=(), finite=all_finite(X))
 
     def rows_without_label(self, batch: Batch) -> NDArray[np.bool_]:
-        """Return the mask (n,) of rows without a label; numbers no class."""
+        """Return the mask (n,) of rows with a missing label, without numbering classes."""
         d = batch.X.shape[1] - len(self.numbers)
-        lacking = np.isnan(batch.X[:, d:]).any(axis=1)
+        missing = np.isnan(batch.X[:, d:]).any(axis=1)
         for column in batch.passthrough:
-            lacking |= texts_of(column, self._nulls).codes < 0
-        return np.asarray(lacking)
+            missing |= texts_of(column, self._nulls).codes < 0
+        return np.asarray(missing)
 
     def _number_classes(
         self, labels: Sequence[tuple[NDArray[np.int64], list[str]]], complete: NDArray[np.bool_]
     ) -> Array:
         """Return the class number of each row (n,): NaN where a label is missing, 0 for other rows not in `complete`.
 
-        `labels` holds codes and distinct texts of each label column; `complete` marks rows without missing features.
+        `labels` holds the codes (-1 if missing) and the distinct texts of each label column; `complete` is the mask of
+        rows without missing features.
         """
-        which = np.zeros(len(complete), dtype=np.int64)
+        codes = np.zeros(len(complete), dtype=np.int64)
         keys: list[Key] = [()]
-        there = np.ones(len(complete), dtype=np.bool_)
-        for found, words in labels:
-            there &= found >= 0
-            which, keys = _add_label(which, keys, np.maximum(found, 0), words)
-        codes = np.where(there, 0.0, np.nan)
-        complete = complete & there
-        distinct, first, inverse = np.unique(which[complete], return_index=True, return_inverse=True)
+        labelled = np.ones(len(complete), dtype=np.bool_)
+        for label_codes, texts in labels:
+            labelled &= label_codes >= 0
+            codes, keys = _add_label(codes, keys, np.maximum(label_codes, 0), texts)
+        classes = np.where(labelled, 0.0, np.nan)
+        complete = complete & labelled
+        distinct, first, inverse = np.unique(codes[complete], return_index=True, return_inverse=True)
         numbers = np.empty(len(distinct))
         for at in np.argsort(first):  # in order of first appearance
             numbers[at] = self._codes.setdefault(keys[distinct[at]], len(self._codes))
-        codes[complete] = numbers[inverse]
-        return codes
+        classes[complete] = numbers[inverse]
+        return classes
 
 
 def _quoted(text: str) -> str:
-    """Return the text quoted as in CSV, so that different combinations of labels get different names."""
+    """Return the text, quoted as in CSV if needed, so that different combinations of labels get different names."""
     return '"' + text.replace('"', '""') + '"' if "," in text or '"' in text else text
 
 
 def _code_numbers(column: Array) -> tuple[NDArray[np.int64], list[str]]:
-    """Return numbers coded by their distinct values, and these as texts; spelling and the sign of 0 do not count."""
+    """Return the index of each number among the distinct numbers (n,), -1 for NaN, and these as texts; -0 equals 0."""
     missing = np.isnan(column)
     distinct, inverse = np.unique(np.where(missing, 0.0, column) + 0.0, return_inverse=True)
     return np.where(missing, -1, inverse), [repr(value).removesuffix(".0") for value in distinct.tolist()]
 
 
 def _add_label(
-    which: NDArray[np.int64], keys: list[Key], found: NDArray[np.int64], words: list[str]
+    codes: NDArray[np.int64], keys: list[Key], label_codes: NDArray[np.int64], texts: list[str]
 ) -> tuple[NDArray[np.int64], list[Key]]:
-    """Add one more label to the combinations coded by `codes` and `keys`, and return both, numbered anew.
+    """Return the codes (n,) and the keys of combinations of labels with one more label column.
 
-    Numbering anew keeps the codes small, so that their products fit in int64.
+    `codes` (n,) index `keys`, the combinations so far; `label_codes` (n,) index `texts`, the labels of the new column.
+    Only combinations that occur are numbered: the codes stay so small that their products fit in int64.
     """
-    if not words:
-        return which, keys
-    distinct, inverse = np.unique(which * len(words) + found, return_inverse=True)
-    return inverse, [(*keys[pair // len(words)], words[pair % len(words)]) for pair in distinct.tolist()]
+    if not texts:
+        return codes, keys
+    distinct, inverse = np.unique(codes * len(texts) + label_codes, return_inverse=True)
+    return inverse, [(*keys[pair // len(texts)], texts[pair % len(texts)]) for pair in distinct.tolist()]

@@ -38,7 +38,7 @@ class BadObject(NamedTuple):
     row: int
     value: str
     why: str = "is not a number"
-    remedy: str = ""  # "": that of any bad cell
+    remedy: str = ""  # "" for the remedy of any bad cell (`bad_cell_remedy`)
 
 
 class ObjectColumn(NamedTuple):
@@ -50,9 +50,10 @@ class ObjectColumn(NamedTuple):
 
 
 def convert_objects(cells: Any, dialect: Dialect, *, texts_count: bool) -> ObjectColumn:
-    """Convert a column of Python objects.
+    """Convert a column of Python objects to Arrow; cells of mixed types become text.
 
-    One number makes it a column of numbers; with `texts_count`, so does one text that reads as a number.
+    Cells of mixed types have `numbers` as well if at least one cell is a number. With `texts_count` this is also so for
+    columns of text, and a text that reads as a number counts as a number.
     """
     array = _by_arrow(cells)
     if array is not None and not (texts_count and _is_text(array.type)):
@@ -67,7 +68,7 @@ def convert_objects(cells: Any, dialect: Dialect, *, texts_count: bool) -> Objec
 
 
 def _is_number(cell: Any, value: float | BadObject | None, *, texts_count: bool) -> bool:
-    """Whether this cell makes its column a column of numbers; a boolean does not."""
+    """Whether this cell makes its column a column of numbers; `value` is the result of `_number` for the cell."""
     if isinstance(value, BadObject):
         return value.why == TOO_LARGE
     return value is not None and not isinstance(cell, (bool, np.bool_)) and (texts_count or not isinstance(cell, str))
@@ -149,7 +150,7 @@ def is_pandas(data: Any) -> bool:
 
 
 def _from_arrow(data: Any) -> pa.Table:
-    """Return an object with an Arrow export method as an Arrow table."""
+    """Return an object with an Arrow export method as an Arrow table; raises UsageError if the object is no table."""
     try:
         return pa.table(data)
     except (pa.ArrowException, TypeError, ValueError) as error:  # a single column, or values of several types
@@ -160,7 +161,7 @@ def _from_arrow(data: Any) -> pa.Table:
 
 
 def _from_pandas(data: Any, dialect: Dialect) -> ArrowTable:
-    """Return a DataFrame or Series as a table; column names must be unique and of one level."""
+    """Return a DataFrame or Series as a table; raises an error for column names that are equal or of several levels."""
     frame = data if hasattr(data, "columns") else data.to_frame()
     if frame.columns.nlevels > 1:
         raise UsageError(
@@ -185,7 +186,7 @@ def _writes_nan(dtype: Any) -> bool:
 
 
 def _from_series(series: Any, dialect: Dialect) -> ObjectColumn:
-    """Convert a column of a DataFrame."""
+    """Convert a column of a DataFrame to Arrow."""
     if hasattr(series.dtype, "fill_value"):
         series = series.sparse.to_dense()
     if series.dtype == object:
@@ -198,7 +199,7 @@ def _from_series(series: Any, dialect: Dialect) -> ObjectColumn:
 
 
 def _number_columns(columns: Sequence[ObjectColumn]) -> dict[int, ObjectColumn]:
-    """Return the columns of numbers that Arrow converted to another type, by column number."""
+    """Return the columns whose `numbers` differ from their Arrow column, by column number."""
     return {i: column for i, column in enumerate(columns) if column.numbers is not None}
 
 
@@ -219,7 +220,7 @@ def _from_array(data: Any, dialect: Dialect) -> ArrayTable | ArrowTable:
 
 
 def _array(data: Any) -> NDArray[Any]:
-    """Return the data as an array of a type in NUMBERS; masked cells become NaN. Raises DataError."""
+    """Return the data as an array of numbers, booleans or objects, masked cells as NaN; raises DataError for others."""
     try:
         if np.ma.isMaskedArray(data):
             return np.ma.filled(data.astype(np.float64), np.nan)

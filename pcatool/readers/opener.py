@@ -105,9 +105,10 @@ def compression_of(head: bytes) -> str | None:
 
 
 def decompressed(stream: ByteStream, kind: str, name: str) -> ByteStream:
-    """Return the decompressed stream, with all its members in order.
+    """Return the decompressed stream; `kind` is "gzip", "zstd" or "bz2".
 
-    Damaged or truncated data raise DataError when they are read; they never end the table early.
+    If compressed files were joined, all of them are read, in order. Damaged or truncated data raise DataError when they
+    are read; the stream never just ends early.
     """
     return (ZstdReader if kind == "zstd" else MemberReader)(stream, kind, name)
 
@@ -138,7 +139,7 @@ class MemberReader:
         return data
 
     def _unpack(self) -> None:
-        """Decompress the bytes at hand, up to the end of the current member."""
+        """Decompress `_compressed` into `_unpacked`, up to the end of the current member."""
         if self._member is None and self._kind == "gzip" and self._begun:
             self._compressed = self._compressed.lstrip(b"\0")  # zero padding, as on tapes, is skipped as gzip does
             if not self._compressed:
@@ -161,7 +162,7 @@ class MemberReader:
 
 
 class ZstdReader:
-    """A decompressed zstd stream, read by Arrow; unlike `MemberReader`, waits until all bytes asked for are there."""
+    """A decompressed zstd stream, read by Arrow; unlike `MemberReader`, waits until all bytes asked for have come."""
 
     def __init__(self, stream: ByteStream, kind: str, name: str) -> None:
         self._stream = stream
@@ -226,8 +227,8 @@ class OpenedInput:
         self, source: Input, input_format: str | None, encoding: str, reporter: Reporter | None = None
     ) -> None:
         self.input = source
-        self.one_of_many = False
-        self.handed_over = False
+        self.one_of_many = False  # the run has several inputs
+        self.handed_over = False  # see `hand_over`
         self.name = source.name
         self._raw = _file(source)
         self._copy: FileBytes | None = None
@@ -263,9 +264,9 @@ class OpenedInput:
         return min(self._raw.bytes_read / self._file_size, 1.0) if self._file_size else None
 
     def seekable(self) -> Seekable:
-        """Return the whole input as a file that can seek: the file itself, or a copy of a pipe or compressed input.
+        """Return the whole input as a file that can seek; each call returns an object with its own position.
 
-        Each call returns an object with its own position.
+        A pipe or a compressed input is copied to a temporary file on the first call.
         """
         if self._raw.regular and not self._compressed:
             return Seekable(self._raw)
@@ -274,17 +275,17 @@ class OpenedInput:
         return Seekable(self._copy)
 
     def hand_over(self) -> None:
-        """Mark the input as lent: the thread that reads the rows later closes it."""
+        """Set `handed_over`: the thread that reads the rows closes the input, nobody else."""
         self.handed_over = True
 
     @property
     def remote(self) -> bool:
-        """Whether each read is a request to a store, for which a small part takes as long as a large one."""
+        """Whether each read is a request to a store, so that a small read takes about as long as a large read."""
         return self._copy is None and self.input.remote
 
     @property
     def failure(self) -> FileError | None:
-        """The error met while bytes were fetched from a store, where a library raised an error of its own instead."""
+        """The last error of a read from a store, or None; a library may raise an error of its own in its place."""
         return getattr(self._raw, "failure", None)
 
     def check_unchanged(self) -> None:
@@ -298,19 +299,19 @@ class OpenedInput:
 
 
 def _note_cut_line(name: str, reporter: Reporter) -> None:
-    """Note that a pipe ended without a line end."""
+    """Show the note that a pipe ended in the middle of a line."""
     reporter.note(
         f"{name} ends in the middle of a line: if the program that writes it failed, the last row may be cut off"
     )
 
 
 def _needs_more_bytes(head: bytes) -> bool:
-    """Whether more bytes are needed to recognise the format."""
+    """Whether more bytes than `head`, the first bytes, are needed to recognise the format."""
     return head == PARQUET or any(magic != head and magic.startswith(head) for magic in BEGINNINGS)
 
 
 def _format(source: Input, head: bytes, input_format: str | None) -> str:
-    """Return the format by the first bytes; for text, by `input_format` or else the file name.
+    """Return MODEL or the name of a reader, by the first bytes; for text, by `input_format` or else the file name.
 
     Raises DataError for formats that are not tables, or where the bytes contradict `input_format`.
     """
@@ -366,9 +367,9 @@ def _descriptor(source: Input) -> int:
 
 
 def read_file(source: Input, magic: bytes) -> bytes:
-    """Return all bytes of an input that begins with `magic`.
+    """Return all bytes of an input that begins with `magic`; of any other input only the first few bytes.
 
-    Of any other input, which may be an endless pipe, return only the first bytes.
+    The other input may be an endless pipe.
     """
     file = _file(source)
     try:
@@ -380,7 +381,7 @@ def read_file(source: Input, magic: bytes) -> bytes:
 
 
 def read_beginning(source: Input, size: int) -> bytes:
-    """Return up to `size` first bytes of an input."""
+    """Return the first bytes of an input, at most `size`; fewer if a pipe has not sent more yet."""
     file = _file(source)
     try:
         return file.read(size)

@@ -53,14 +53,14 @@ class Input(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name for messages."""
+        """Name for messages: the path without password, or "standard input"."""
         if self.path == STDIN:
             return "standard input"
         return shown(self.path) if self.remote else self.path
 
     @property
     def local_path(self) -> str:
-        """Path of a local file, from the folder `base`."""
+        """Path of a local file, in the folder `base` if the path is relative."""
         return os.path.join(self.base, self.path)  # noqa: PTH118
 
     @property
@@ -78,7 +78,7 @@ class Input(NamedTuple):
 
     @property
     def is_stream(self) -> bool:
-        """Whether the input can be read only once, as a pipe or a device."""
+        """Whether the input is standard input, a pipe or a device, which can be read only once."""
         if self.path == STDIN:
             return True
         if self.remote:
@@ -125,7 +125,7 @@ def resolve_models(paths: Sequence[str]) -> list[Input]:
 
 
 def tables_in(folder: str) -> list[str]:
-    """Return the paths, relative to the folder, of the data files in it; none if there is no such folder."""
+    """Return the paths, relative to the folder, of all data files below it, sorted; [] if there is no such folder."""
     if is_remote(folder):
         from pcatool.stores.listing import names_in
 
@@ -144,7 +144,7 @@ def _is_model(name: str) -> bool:
 
 
 def _expand(path: str, is_chosen: Callable[[str], bool]) -> list[Input]:
-    """Return the inputs of one path; `is_chosen` chooses the files of a folder by name."""
+    """Return the inputs that one path names; of a folder, the files whose names `is_chosen` accepts, sorted."""
     if path == STDIN:
         return [Input(path)]
     if path == "":
@@ -169,7 +169,7 @@ def _expand(path: str, is_chosen: Callable[[str], bool]) -> list[Input]:
 
 
 def _matching(pattern: str, is_chosen: Callable[[str], bool]) -> list[str]:
-    """Return the files that match a glob; if only folders match, such as partitions, the files in these."""
+    """Return the files that match a glob; if only folders match, such as partitions, the files in the folders."""
     found = glob(pattern, recursive=True)
     files = [p for p in found if Path(p).is_file() or _is_broken_link(p, is_chosen)]
     files = files or [file for p in found if Path(p).is_dir() for file in _files_in(p, is_chosen)]
@@ -177,23 +177,23 @@ def _matching(pattern: str, is_chosen: Callable[[str], bool]) -> list[str]:
 
 
 def _each_once(files: Iterable[str]) -> list[str]:
-    """Return each file once, as `_files_in` would: `**` finds files again and again where links form a cycle.
+    """Return one path to each file, since `**` finds a file many times where links to folders form a cycle.
 
-    A path through real folders is preferred to a path through a link. A link to a file counts as a file of its own.
+    The path with the fewest links to folders is returned. A link to a file counts as a file of its own.
     """
     within: dict[str, list[str]] = {}
     for file in files:
         within.setdefault(os.path.dirname(file), []).append(file)  # noqa: PTH120
     once: dict[tuple[str, str], str] = {}
-    for folder in sorted(within, key=_links_to):
+    for folder in sorted(within, key=_by_links):
         real = os.path.realpath(folder)
         for file in within[folder]:
             once.setdefault((real, os.path.basename(file)), file)  # noqa: PTH119
     return list(once.values())
 
 
-def _links_to(folder: str) -> tuple[int, list[tuple[tuple[str, ...], str]]]:
-    """Return a sort key for a folder: the number of links on its path, then each link as (folders before, name)."""
+def _by_links(folder: str) -> tuple[int, list[tuple[tuple[str, ...], str]]]:
+    """Return a sort key for a folder: how many of its path's folders are links, then (folders before, name) of each."""
     parts, links, begun = Path(folder).parts, list[tuple[tuple[str, ...], str]](), 0
     for end in range(1, len(parts) + 1):
         if Path(*parts[:end]).is_symlink():
@@ -203,16 +203,17 @@ def _links_to(folder: str) -> tuple[int, list[tuple[tuple[str, ...], str]]]:
 
 
 def _plain_part(pattern: str) -> str:
-    """Return the folders of a pattern before the first part with a wildcard."""
+    """Return the path of the folders in a pattern that come before the first name with a wildcard."""
     parts = Path(pattern).parts
     return str(Path(*takewhile(lambda part: not has_magic(part), parts)))
 
 
 def _files_in(folder: str, is_chosen: Callable[[str], bool]) -> list[str]:
-    """Return the chosen files below a folder, without hidden files and those marked as not data (`_SUCCESS`).
+    """Return the files below a folder whose names `is_chosen` accepts.
 
-    Links are followed, but no folder is read twice: neither where links form a cycle, nor where a link such as `latest`
-    leads to a folder beside it. Raises FileError for a folder that cannot be read.
+    Names that begin with . or _ are left out: hidden, or marked as not data (`_SUCCESS`). Links are followed, but no
+    folder is read twice: neither where links form a cycle, nor where a link such as `latest` leads to a folder beside
+    it. Raises FileError for a folder that cannot be read.
     """
     files: list[str] = []
     waiting, seen = [folder], set[tuple[int, int]]()
@@ -235,9 +236,9 @@ def _within(folder: str, names: Iterable[str]) -> Iterator[str]:
 
 
 def _seen_before(folder: str, seen: set[tuple[int, int]]) -> bool:
-    """Whether the folder, by device and inode, is in `seen`; adds it."""
-    there = Path(folder).stat()
-    key = there.st_dev, there.st_ino
+    """Return whether the folder, as (device, inode), is in `seen`, and add it to `seen`."""
+    status = Path(folder).stat()
+    key = status.st_dev, status.st_ino
     before = key in seen
     seen.add(key)
     return before
@@ -248,7 +249,7 @@ def _is_data(path: str, is_chosen: Callable[[str], bool]) -> bool:
 
 
 def _is_broken_link(path: str, is_chosen: Callable[[str], bool]) -> bool:
-    """Whether the path is a broken link with the name of a data file or a partition, so that opening it must fail."""
+    """Whether the path is a broken link with the name of a data file or a partition; opening it reports the error."""
     named = is_chosen(path) or "=" in os.path.basename(path)  # noqa: PTH119
     return named and os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114
 

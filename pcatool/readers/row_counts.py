@@ -17,11 +17,11 @@ from pcatool.readers.base import Batch
 
 __all__ = ["IncompleteCells", "RowCounts", "TripleCounts"]
 
-# Places named in an error; further ones are only counted.
+# Places named in an error; further places are only counted.
 FIRST_PLACES = 3
 
-# Most patterns of missing columns that are counted apart. A pattern of more than about one incomplete row in a thousand
-# is among them.
+# Most patterns of missing columns that are counted separately. A pattern that more than about one incomplete row in a
+# thousand has is always counted.
 MOST_PATTERNS = 1 << 12
 
 
@@ -35,7 +35,7 @@ class IncompleteCells(NamedTuple):
 
     @classmethod
     def of(cls, batch: Batch, *, report: bool) -> IncompleteCells:
-        """Count the missing cells of a batch; spellings and patterns only if `report` is set."""
+        """Count the missing cells of a batch; spellings and patterns are empty unless `report` is set."""
         missing = np.isnan(batch.X)
         rows = np.asarray(missing.any(axis=1))
         spellings = batch.spellings() if report else {}
@@ -43,7 +43,7 @@ class IncompleteCells(NamedTuple):
 
 
 def _patterns(missing: NDArray[np.bool_]) -> dict[bytes, int]:
-    """Count the rows of a mask of missing cells (n, d) by their pattern, as packed bits."""
+    """Count the rows of each pattern; keys are the distinct rows of the mask `missing` (n, d), as packed bits."""
     first, group = group_by_pattern(~missing)
     packed = np.packbits(missing[first], axis=1)
     return {bits.tobytes(): int(count) for bits, count in zip(packed, np.bincount(group), strict=True)}
@@ -67,22 +67,22 @@ class TripleCounts(NamedTuple):
 
 @dataclass
 class RowCounts:
-    """Counts of what was read so far; `join` adds those of another worker."""
+    """Counts of the rows and missing cells read so far; `join` adds the counts of another worker."""
 
     rows: int = 0
     incomplete: int = 0  # rows with a missing cell
-    left_empty: int = 0  # rows left without a result because of missing cells
+    left_empty: int = 0  # rows whose results are empty because of missing cells
     cells: Counter[str] = field(default_factory=Counter)  # missing cells by column
     spellings: Counter[str] = field(default_factory=Counter)  # missing cells by spelling
     patterns: Counter[bytes] = field(default_factory=Counter)  # rows by set of missing columns (packed bits)
     more_patterns: bool = False  # rare patterns were dropped
     places: list[str] = field(default_factory=list)  # file and row of the first incomplete rows
     names: Sequence[str] = ()  # names of the columns, features first
-    features: int = 0  # number of features
+    features: int = 0  # number of features: the first of `names`
     table: TripleCounts | None = None  # for triples only
 
     def count(self, batch: Batch, missing: IncompleteCells, names: Sequence[str]) -> None:
-        """Add the missing cells of a batch; `names` are those of the columns of its X. Rows are not counted here."""
+        """Add the incomplete rows and missing cells of a batch, but not `rows`; `names` are those of its X."""
         self.names = names
         self.incomplete += int(missing.rows.sum())
         for j in np.flatnonzero(missing.cells).tolist():
@@ -107,18 +107,18 @@ class RowCounts:
         self.places += other.places[: max(FIRST_PLACES - len(self.places), 0)]
 
     def _make_room(self) -> None:
-        """If there are too many patterns, keep the most common; a common one that appears late then finds room."""
+        """Beyond MOST_PATTERNS patterns, keep only the most common; later patterns are then counted too."""
         if len(self.patterns) > MOST_PATTERNS:
             self.more_patterns = True
             self.patterns = Counter(dict(self.patterns.most_common(MOST_PATTERNS // 2)))
 
     @property
     def missing(self) -> int:
-        """Number of missing cells in features."""
+        """Number of missing cells in features, without labels and weights."""
         return sum(self.cells[name] for name in self.names[: self.features])
 
     def commonest_patterns(self, most: int) -> list[tuple[list[str], int]]:
-        """Return up to `most` sets of columns that are missing together, with their rows, most frequent first."""
+        """Return up to `most` sets of columns missing together, each with its number of rows, most frequent first."""
         d = len(self.names)
         return [([self.names[j] for j in _ones(bits, d)], rows) for bits, rows in self.patterns.most_common(most)]
 
@@ -142,5 +142,5 @@ def _spread(counts: NDArray[np.int64]) -> tuple[int, float, int]:
 
 
 def _ones(bits: bytes, d: int) -> list[int]:
-    """Return the columns in a set of packed bits, of d columns in all."""
+    """Return the columns, from 0, whose bits are set; `bits` packs one bit for each of d columns."""
     return [int(j) for j in np.flatnonzero(np.unpackbits(np.frombuffer(bits, np.uint8), count=d))]

@@ -35,7 +35,7 @@ __all__ = [
 
 
 def numbers_for_missing(nulls: Sequence[str]) -> dict[float, str]:
-    """Return the spellings of a missing cell that are numbers, such as -999, by their value."""
+    """Return the spellings in `nulls` that are numbers, such as "-999", by their value."""
     found = {}
     for text in nulls:
         try:
@@ -46,7 +46,7 @@ def numbers_for_missing(nulls: Sequence[str]) -> dict[float, str]:
 
 
 def with_missing(batch: Batch, numbers: Mapping[float, str]) -> Batch:
-    """Return the batch with each cell of these values made missing; `numbers` gives the spelling of each."""
+    """Return the batch with NaN in each cell that equals a key of `numbers`; the values are the keys' spellings."""
     X, counts = batch.X.copy(order="K"), Counter[str]()
     for value, text in numbers.items():
         is_missing = value == X
@@ -86,7 +86,7 @@ class ParsedPiece(NamedTuple):
 
 
 class CheckedReading(NamedTuple):
-    """The settings with which threads read pieces; its method `read` is what they run."""
+    """Settings with which threads parse and check pieces; threads call the method `read`."""
 
     inputs: Inputs
     chosen: ColumnChoice
@@ -135,7 +135,7 @@ class CheckedReading(NamedTuple):
 
 
 def checked(batch: Batch, missing: IncompleteCells | None) -> CheckedBatch:
-    """Return the batch with its incomplete rows marked."""
+    """Return the batch with the mask of its incomplete rows; `missing` is None if no cell is missing."""
     return CheckedBatch(batch.X, batch.passthrough, batch.place, None if missing is None else missing.rows)
 
 
@@ -149,12 +149,12 @@ def checked_batches(
     check: Callable[[CheckedBatch], None] | None = None,
     run: Runner = run_serially,
 ) -> Iterator[CheckedBatch]:
-    """Yield all rows of all inputs, in order; missing cells are counted and marked.
+    """Yield all rows of all inputs in order, with incomplete rows marked; adds rows and missing cells to `counts`.
 
     The inputs are cut into parts in the calling thread; `run` parses the parts, in threads or in turn. With `report`,
-    `counts` also counts spellings and patterns of missing cells. `check` is used only where an input counts as a whole
-    (`Inputs.by_file`): an error it raises makes the input bad. Elsewhere the caller checks. Raises DataError for a cell
-    that cannot be read or is infinite.
+    `counts` also counts spellings and patterns of missing cells. `check` is called only where an input counts as a
+    whole (`Inputs.by_file`), and an error that `check` raises makes the input bad; elsewhere the caller checks the
+    batches. Raises DataError for a cell that cannot be read or is infinite.
     """
     types, check = inputs.columns.passthrough_types(chosen.passthrough), check if inputs.by_file else None
     reading = CheckedReading(inputs, chosen, types, numbers_for_missing(inputs.nulls), report, check)
@@ -181,15 +181,15 @@ def checked_batches(
     inputs.finish()
 
 
-# Most bytes of one file that are held until its end is read; a larger file is read twice.
+# Most bytes of one file that are kept in memory until its end is read; a larger file is read twice.
 MOST_HELD = 64 << 20
 
 
 def whole_files(read: Callable[[Inputs], Iterator[ParsedPiece]], inputs: Inputs) -> Iterator[ParsedPiece]:
     """Yield the rows of each file only after all of it was read without error; leave out the files that are bad.
 
-    `read` reads inputs piece by piece. A file of more than MOST_HELD bytes is not held but read a second time. The rows
-    of a pipe, which cannot be read again, are yielded at once.
+    `read` yields the parsed pieces of inputs. A file of more than MOST_HELD bytes is not kept in memory but read a
+    second time. The rows of a pipe, which cannot be read again, are yielded at once.
     """
     held: list[ParsedPiece] = []
     size = 0
@@ -235,9 +235,9 @@ def rows_to_fit(
     remedy: str,
     run: Runner = run_serially,
 ) -> Iterator[Array]:
-    """Yield blocks X (n, d) for a fit, with incomplete rows used, dropped or refused as `policy` says.
+    """Yield blocks X (n, d) for a fit, with incomplete rows used, dropped or refused as `policy` (--missing) says.
 
-    Incomplete rows are refused at the end, once all are counted, in an error with `remedy`. With `weighted`, the last
+    Incomplete rows are refused at the end, once all are counted, by DataError with `remedy`. With `weighted`, the last
     column is the weight; rows of weight 0 are left out, and a negative weight raises BadCell.
     """
 
@@ -272,7 +272,7 @@ def refuse_incomplete(batch: CheckedBatch, chosen: ColumnChoice, remedy: str) ->
 
 
 def _check_weights(batch: CheckedBatch, name: str, *, missing: bool) -> None:
-    """Raise BadCell for a weight below 0 and, with `missing`, DataError for a missing weight."""
+    """Check the last column of X: raise BadCell for a weight below 0 and, with `missing`, DataError for NaN."""
     w = batch.X[:, -1]
     bad = np.flatnonzero(~(w >= 0)) if missing else np.flatnonzero(w < 0)
     if len(bad):
@@ -336,7 +336,7 @@ def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], 
 
 
 def _cast_if_compatible(array: Any, kind: Any) -> Any:
-    """Return the array cast to another type, or None if values of its type have no meaning in that type."""
+    """Return the array cast to another type; None if the families of the types do not fit or the cast fails."""
     here, there = _family(array.type), _family(kind)
     if not (_alike(here, there) or there == TEXT or (here == TEXT and there in FROM_TEXT)):
         return None
@@ -347,7 +347,7 @@ def _cast_if_compatible(array: Any, kind: Any) -> Any:
 
 
 def _alike(here: Any, there: Any) -> bool:
-    """Whether values of the family `here` keep their meaning in the family `there`."""
+    """Whether the families are equal, or `here` is that of nulls; nested families are compared field by field."""
     if isinstance(here, list) and isinstance(there, list):
         return len(here) == len(there) and all(map(_alike, here, there))
     return here is None or here == there
@@ -356,8 +356,8 @@ def _alike(here: Any, there: Any) -> bool:
 def _family(kind: Any) -> Any:
     """Return the family of a type: types whose values keep their meaning when cast from one to another.
 
-    A nested type gives a list: the field names (of a struct), then the families of the fields. The null type gives
-    None.
+    The family of a nested type is a list: the field names (of a struct), then the families of the fields. The family of
+    the null type is None.
     """
     if isinstance(kind, pa.BaseExtensionType):
         return _family(kind.storage_type)
@@ -377,7 +377,7 @@ def _family(kind: Any) -> Any:
 
 
 def _changed(before: Any, after: Any) -> Iterator[int]:
-    """Yield the rows whose value changed in a cast."""
+    """Yield the rows, from 0, whose values `before` and `after` a cast differ."""
     read, to = _family(before.type) == TEXT, _family(after.type)
     if to == TEXT or (read and to not in (NUMBER, BOOLEAN)):
         return iter(())
@@ -407,7 +407,7 @@ def _rows(chosen: Any) -> Iterator[int]:
 
 
 def _misread(text: Any, after: Any, to: str) -> Iterator[int]:
-    """Yield the rows whose text was not read exactly as a number or a boolean.
+    """Yield the rows whose text is not exactly the value in `after`; `to` is its family, NUMBER or BOOLEAN.
 
     Only texts that are long or of an unusual form are compared one by one.
     """
@@ -423,7 +423,8 @@ def _misread(text: Any, after: Any, to: str) -> Iterator[int]:
 def _is_exact(text: str, number: Any, kind: str) -> bool:
     """Whether `number` is the number in the text: exactly for integers, decimals and whole numbers, else rounded.
 
-    A text with leading zeros, or with more digits than DIGITS allows, is not accepted.
+    False for a text with leading zeros, or with more digits than MOST_DIGITS allows for `kind`, the Arrow type of
+    `number`.
     """
     try:
         value = Decimal(text.strip())

@@ -27,13 +27,13 @@ __all__ = ["ColumnChoice", "FirstInput", "NewColumns", "Schema", "SchemaFacts"]
 
 
 class ColumnChoice(NamedTuple):
-    """The columns taken from every input, by name; made by `Schema.choose` and its like."""
+    """The columns taken from every input, by name; made by the methods of `Schema` that begin with `choose`."""
 
-    names: tuple[str, ...]  # columns of X: features, then number labels, then the weight
+    names: tuple[str, ...]  # columns of X: features, then labels that are numbers, then the weight
     booleans: frozenset[str] = frozenset()  # names read as booleans
     by_position: bool = False  # columns are matched by position, since they have no names
     passthrough: tuple[str, ...] = ()  # passthrough columns, or labels that are not numbers
-    labels: tuple[str, ...] = ()  # number labels
+    labels: tuple[str, ...] = ()  # labels that are numbers
     weighted: bool = False  # the last name is the weight
     classes: Classes | None = None  # numbers the classes, where labels are classes
     widths: Mapping[str, int] | None = None  # lengths of vector columns, where the names are those of a model
@@ -44,11 +44,11 @@ class ColumnChoice(NamedTuple):
         return self.names[: len(self.names) - len(self.labels) - self.weighted]
 
     def named(self, options: FitOptions) -> FitOptions:
-        """Return the options with the weight column given by name, so that other tables find it too."""
+        """Return the options with `weights` set to the name of the weight column, so that other tables find it too."""
         return replace(options, weights=self.names[-1]) if self.weighted else options
 
     def takes_as(self, other: ColumnChoice) -> bool:
-        """Whether both give the same features of every table."""
+        """Whether both choices give the same columns of X in every table."""
         return (
             self.names == other.names
             and self.booleans == other.booleans
@@ -70,7 +70,7 @@ class FirstInput:
     """The first input, whose columns settle the schema.
 
     Kinds and types that the first input leaves open, for example because it has no rows, come from later inputs.
-    `others` opens these one after the other to look at their columns.
+    `others` yields the tables of later inputs.
     """
 
     def __init__(self, table: Table, others: Callable[[], Iterator[Table]]) -> None:
@@ -95,9 +95,10 @@ class FirstInput:
     def _completed_by_others(
         self, columns: tuple[Column, ...], is_open: Callable[[Column], bool]
     ) -> tuple[Column, ...]:
-        """Return the columns with open kinds taken from the first later input that has rows.
+        """Return the columns, with kinds that are open taken from the first later input that has rows.
 
-        Lengths of vectors come from the first later input that has a vector in the column.
+        `is_open` tells whether the kind of a column is open. The length of vectors comes from the first later input
+        with a vector in the column.
         """
         for other in self._others():
             there = {column.name: column for column in other.profile()}
@@ -109,7 +110,7 @@ class FirstInput:
         return columns
 
     def passthrough_type(self, name: str) -> Any:
-        """Return the Arrow type of a passthrough column; if it has no values, the type in the next input with some."""
+        """Return the Arrow type of a passthrough column; without values, the type in the next input with values."""
         kind = _passthrough_type(self.table, name)
         if str(kind) != NULL_TYPE:
             return kind
@@ -123,22 +124,22 @@ def file_columns(table: Table) -> tuple[Column, ...]:
 
 
 def _passthrough_type(table: Table, name: str) -> Any:
-    """Return the Arrow type of a passthrough column in a table, or None if it has no such column."""
+    """Return the Arrow type of a passthrough column in a table; None if the table has no column of this name."""
     return next((table.passthrough_type(i) for i, column in enumerate(table.columns) if column.name == name), None)
 
 
 def _is_open(column: Column) -> bool:
-    """Whether rows of another input are needed to know the kind of the column."""
+    """Whether rows of another input are needed to know the kind of the column or the length of its vectors."""
     return column.kind == "empty" or _is_empty_vector(column)
 
 
 def _is_empty_vector(column: Column) -> bool:
-    """Whether the column has vectors of unknown length, since the input holds none; another input may."""
+    """Whether the column has vectors of unknown length, since all its cells in this input are missing."""
     return column.kind == "vector" and column.width == 0
 
 
 class NewColumns:
-    """Columns of later inputs that the run leaves out because of the first input, for a warning.
+    """Columns of later inputs that the run leaves out because the first input lacks them; recorded for a warning.
 
     Without `keep_all`, these are columns of numbers that are absent or not numbers in the first input, and that no term
     of -x (`excluded`) matches. With `keep_all` (--keep-all), these are all columns that the first input lacks.
@@ -156,25 +157,25 @@ class NewColumns:
         self._found: dict[int, tuple[str, list[str]]] = {}  # name and columns, by position of the input
 
     def __bool__(self) -> bool:
-        """Whether any such column was found."""
+        """Whether a column was recorded."""
         return bool(self._found)
 
     def of(self, position: int) -> NewColumns:
-        """Return a copy with nothing found yet, for a worker that reads the input at this position."""
+        """Return a copy without recorded columns, for a worker that reads the input at this position."""
         other = copy(self)
         other._found, other._looked = {}, position > 1
         return other
 
     def add(self, position: int, other: NewColumns) -> None:
-        """Add what a worker found that read only the input at this position."""
+        """Add the columns that a worker recorded, which read only the input at this position."""
         for found in other._found.values():
             self._found[position] = found
 
     def look(self, position: int, table: Table, is_stream: Callable[[int], bool]) -> None:
         """Record the number columns that the input at this position has and the first input lacks.
 
-        With `keep_all`, all its columns are recorded. `is_stream` tells whether an input is a pipe: without
-        `keep_all`, a pipe is left out, because the kinds of its columns need its first rows.
+        With `keep_all`, columns of all kinds are recorded. `is_stream` tells whether an input is a pipe: without
+        `keep_all`, columns of a pipe are not recorded, because their kinds need its first rows.
         """
         if table.columns is self._all_known:
             return
@@ -195,7 +196,7 @@ class NewColumns:
             self._found[position] = (table.name, numbers)
 
     def _look_at_names(self, position: int, table: Table) -> None:
-        """Look for new columns by name only."""
+        """Record the columns whose names the first input lacks, of any kind."""
         names = [column.name for column in table.columns if self._is_new(column.name)]
         if names:
             self._found[position] = (table.name, names)
@@ -207,7 +208,7 @@ class NewColumns:
         return name not in self._known and not any(fnmatch.fnmatchcase(name, term) for term in self._excluded)
 
     def warning(self, without: Collection[int]) -> str | None:
-        """Return the text of the warning, or None; `without` are the positions of inputs that were left out."""
+        """Return the text of the warning, None without new columns; inputs at positions `without` do not count."""
         found = [more for position, more in sorted(self._found.items()) if position not in without]
         if not found:
             return None
@@ -227,7 +228,7 @@ class NewColumns:
 
 
 def _number_columns(table: Table, names: Sequence[str]) -> list[str]:
-    """Return those of the names whose columns hold numbers."""
+    """Return the names of columns that hold numbers, marked numbers or vectors."""
     kinds = {column.name: column.kind for column in table.profile()}
     return [name for name in names if kinds[name] in ("number", "vector", "marked number")]
 
@@ -238,7 +239,7 @@ class SchemaFacts(NamedTuple):
     name: str  # of the first input
     widths: Mapping[str, int]  # lengths of its vector columns, by name
     types: tuple[tuple[str, Any], ...]  # name and Arrow type of each passthrough column
-    new_columns: NewColumns | None  # looks for columns that only later inputs have
+    new_columns: NewColumns | None  # records columns that only later inputs have; None if the run does not warn
 
     def of(self, position: int) -> SchemaFacts:
         """Return the facts for a worker that reads the input at this position."""
@@ -311,9 +312,10 @@ class Schema:
         label_kernel: str | None = None,
         label_numbers: Collection[str] | None = None,
     ) -> ColumnChoice:
-        """Choose the features of a model again for a fit, with the labels and the weight given.
+        """Choose the columns of `same`, the choice of a model, for another fit, with these labels and this weight.
 
-        `label_numbers`: names of the labels that are numbers in the model.
+        `label_numbers`: names of the labels that are numbers in the model. Columns without names are matched by
+        position, unless labels or a weight are named.
         """
         columns, where = self._first.profile(), self._first.table.name
         named = weights is not None or labels
@@ -339,28 +341,31 @@ class Schema:
         self,
         features: tuple[Feature, ...],
         weight: Sequence[int],
-        found: LabelColumns,
+        labels: LabelColumns,
         widths: Mapping[str, int] | None = None,
     ) -> ColumnChoice:
-        """Return the columns of a fit, and keep their place in the first input."""
+        """Return the choice of these features, weight and labels; sets `left_out` and the features of the first table.
+
+        `weight` is the number of the weight column; empty without weights.
+        """
         columns = self._first.profile()
         booleans = frozenset(f.name for f in features if f.boolean)
-        labelled = tuple(Feature(columns[i].name, i, boolean=columns[i].kind == "boolean") for i in found.numbers)
+        labelled = tuple(Feature(columns[i].name, i, boolean=columns[i].kind == "boolean") for i in labels.numbers)
         booleans |= {f.name for f in labelled if f.boolean}
         features = (*features, *labelled, *(Feature(columns[i].name, i) for i in weight))
-        used = {*found.texts, *(f.column for f in features)}
+        used = {*labels.texts, *(f.column for f in features)}
         self.left_out = tuple(column.name for i, column in enumerate(columns) if i not in used)
-        names, labels = tuple(f.name for f in features), tuple(f.name for f in labelled)
-        taken = ColumnChoice(names, booleans, labels=labels, weighted=bool(weight), widths=widths)
+        names, numbers = tuple(f.name for f in features), tuple(f.name for f in labelled)
+        taken = ColumnChoice(names, booleans, labels=numbers, weighted=bool(weight), widths=widths)
         self._chosen = taken, features
-        if not found.classes:
+        if not labels.classes:
             return taken
-        texts = tuple(columns[i].name for i in found.texts)
-        classes = Classes([columns[i].name for i in found.order], taken.labels, self._nulls)
+        texts = tuple(columns[i].name for i in labels.texts)
+        classes = Classes([columns[i].name for i in labels.order], taken.labels, self._nulls)
         return taken._replace(passthrough=texts, classes=classes)
 
     def keep(self, terms: Sequence[str], everything: bool) -> tuple[str, ...]:
-        """Return the names of the passthrough columns that the terms name, or of all columns."""
+        """Return the names of the passthrough columns that the terms name; with `everything`, of all columns."""
         columns = self._first.table.columns
         if everything:
             if self._several:
@@ -369,7 +374,7 @@ class Schema:
         return tuple(columns[i].name for i in find_columns(terms, columns, self._first.table.name))
 
     def single(self, term: str, flag: str) -> Column:
-        """Return the one column that a term names, with its kind; raises UsageError if there are several."""
+        """Return the only column that a term names, with its kind; raises UsageError if it names several columns."""
         columns, where = self._first.profile(), self._first.table.name
         found = find_columns((term,), columns, where)
         if len(found) != 1:
@@ -425,7 +430,7 @@ class Schema:
         return features
 
     def look_for_new_columns(self, position: int, table: Table, is_stream: Callable[[int], bool]) -> None:
-        """Look for columns of a later input that the first does not have, if that matters for the run.
+        """Record the columns of a later input that the first input lacks, if the run warns of these.
 
         `is_stream` tells whether the input at a position is a pipe.
         """
@@ -434,16 +439,16 @@ class Schema:
 
     @property
     def new_columns(self) -> NewColumns | None:
-        """The columns found by `look_for_new_columns`, or None if none were."""
+        """The columns recorded by `look_for_new_columns`; None without any."""
         return self._new_columns if self._new_columns else None
 
     def add_new_columns(self, position: int, more: NewColumns | None) -> None:
-        """Add what a worker found by `look_for_new_columns` in the input at this position."""
+        """Add the columns that a worker recorded by `look_for_new_columns` for the input at this position."""
         if self._new_columns is not None and more is not None:
             self._new_columns.add(position, more)
 
     def warn_of_new_columns(self, without: Collection[int]) -> None:
-        """Warn of columns found by `look_for_new_columns`; `without` are the positions of inputs that were left out."""
+        """Warn of columns recorded by `look_for_new_columns`, except in the inputs at positions `without`."""
         if self._facts is None and self._new_columns is not None and (text := self._new_columns.warning(without)):
             self._reporter.warn(text)
 
@@ -451,9 +456,10 @@ class Schema:
 def _check_widths(
     where: str, columns: Sequence[Column], features: Sequence[Feature], widths: Mapping[str, int], name: str
 ) -> None:
-    """Raise DataError for a vector column of another length than in `name`, the first input or the model.
+    """Raise DataError if the vectors of a column are not as long as in `name`, the first input or the model.
 
-    A longer vector would otherwise be cut off silently.
+    `widths` are the lengths in `name`, by column name; `where` is the table of `columns`. A longer vector would
+    otherwise be cut off silently.
     """
     for i in dict.fromkeys(f.column for f in features if f.element is not None):
         column = columns[i]

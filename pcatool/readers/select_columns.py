@@ -37,9 +37,10 @@ __all__ = [
 
 
 def find_columns(terms: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:
-    """Return the numbers of the columns that the terms name, each once, in the order named.
+    """Return the numbers (from 0) of the columns that the terms name, each once, in the order named.
 
-    Raises MissingColumns, UsageError or DataError for a term that names no column.
+    `where` is the name of the table for messages. Raises MissingColumns, UsageError or DataError for a term that names
+    no column.
     """
     names = ColumnNames(columns, where)
     return list(dict.fromkeys(i for term in names.split(terms) for i in names.find(term)))
@@ -75,7 +76,7 @@ def vector_element(text: str) -> tuple[str, int] | None:
 
 
 def places_of(columns: Sequence[Column]) -> dict[str, list[int]]:
-    """Return the column numbers of each name; a name may occur more than once."""
+    """Return the numbers (from 0) of the columns of each name."""
     places: dict[str, list[int]] = {}
     for i, column in enumerate(columns):
         places.setdefault(column.name, []).append(i)
@@ -83,7 +84,7 @@ def places_of(columns: Sequence[Column]) -> dict[str, list[int]]:
 
 
 class ColumnNames:
-    """The column names of a table, which terms are looked up in."""
+    """The column names of a table; finds the columns that a term names."""
 
     def __init__(self, columns: Sequence[Column], where: str) -> None:
         self.names = [c.name for c in columns]
@@ -96,7 +97,7 @@ class ColumnNames:
             yield from [text] if text in self.places else text.split(",")
 
     def find(self, term: str) -> list[int]:
-        """Return the columns of one term, as written or else without surrounding blanks; raises MissingColumns."""
+        """Return the columns (from 0) of one term, as written or else without outer blanks; raises MissingColumns."""
         if not term.strip():
             raise UsageError("a column name is empty", "separate column names by single commas")
         found = self._exactly(term) or self._exactly(term.strip())
@@ -105,7 +106,7 @@ class ColumnNames:
         return found
 
     def _exactly(self, term: str) -> list[int]:
-        """Return the columns of a term as a name, a number, a range or a pattern, in this order of preference."""
+        """Return the columns of a term: as a name, a number, a range or a pattern, tried in this order; [] for none."""
         if term in self.places:
             return self.places[term]
         if is_number(term):
@@ -122,7 +123,7 @@ class ColumnNames:
         return []
 
     def _number(self, term: str) -> int:
-        """Return the column, from 0, of a number that counts from 1; raises DataError if there is none."""
+        """Return the column, from 0, of a number that counts from 1; raises DataError for a number out of range."""
         number, count = int(term), len(self.names)
         if not 1 <= number <= count:
             raise DataError(
@@ -142,7 +143,7 @@ class ColumnNames:
         return None
 
     def _end(self, text: str, default: int) -> int:
-        """Return the column of one end of a range."""
+        """Return the column of one end of a range; `default` for an empty text."""
         if not text:
             return default
         return self.places[text][0] if text in self.places else self._number(text)
@@ -196,7 +197,7 @@ def match_columns(names: Sequence[str], columns: Sequence[Column], where: str) -
 
 
 def _only_place(name: str, places: dict[str, list[int]], where: str) -> int:
-    """Return the number of the only column of this name; raises DataError if there are several."""
+    """Return the number of the only column of this name; raises DataError if several columns have the name."""
     at = places[name]
     if len(at) > 1:
         raise DataError(
@@ -207,12 +208,12 @@ def _only_place(name: str, places: dict[str, list[int]], where: str) -> int:
 
 
 def _has_element(column: Column, element: int) -> bool:
-    """Whether a vector column has this element; assumed where it holds no vector, as in an empty file."""
+    """Whether the column is a vector column with this element; any element if the length of its vectors is unknown."""
     return column.kind == "vector" and (element < column.width or column.width == 0)
 
 
 def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[str], where: str) -> Feature:
-    """Return column i as a feature of a model; raises DataError if it holds no numbers."""
+    """Return column i as the feature `name` of a model; raises DataError if the column holds no numbers."""
     kind, example = columns[i].kind, columns[i].example
     if columns[i].row_name:
         raise DataError(
@@ -296,9 +297,9 @@ def _note_booleans(
 def _without_partitions(
     chosen: Sequence[tuple[int, int | None]], columns: Sequence[Column], terms: Sequence[str], reporter: Reporter
 ) -> list[tuple[int, int | None]]:
-    """Drop partition columns that are not named in full.
+    """Return the chosen columns without the partition columns that no term names in full; without terms, note these.
 
-    Otherwise moving a file into such a folder would change the model.
+    Otherwise moving a file into a partition folder would change the model.
     """
     named = {term.strip() for text in terms for term in (text, *text.split(","))}
     for i, _ in chosen:
@@ -313,7 +314,7 @@ def _without_partitions(
 def _without_row_names(
     chosen: Sequence[tuple[int, int | None]], columns: Sequence[Column], terms: Sequence[str], where: str
 ) -> list[tuple[int, int | None]]:
-    """Drop the column of row names, which a range or pattern may include; raises DataError if it is named."""
+    """Return the chosen columns without the column of row names; raises DataError if a term is its full name."""
     named = {term.strip() for text in terms for term in (text, *text.split(","))}
     for i, _ in chosen:
         if columns[i].row_name and columns[i].name in named:
@@ -328,9 +329,10 @@ def _without_row_names(
 def _features(
     i: int, element: int | None, columns: Sequence[Column], named: bool, where: str, reporter: Reporter
 ) -> list[Feature]:
-    """Return the features of a column: one per element of a vector, none if it is left out with a note.
+    """Return the features of column i: one per element of a vector, [] if the column is left out, with a note.
 
-    `named`: the user named the column, so that a column without numbers raises DataError.
+    `element` is the element of a vector that the user named, None for all. `named`: the user named the column, so that
+    a column without numbers raises DataError.
     """
     column = columns[i]
     if column.kind == "marked number":
@@ -378,7 +380,7 @@ def _marked_number_error(column: Column, where: str, remedy: str) -> DataError:
 
 
 def _or_leave_out(i: int, columns: Sequence[Column], by: str = "with") -> str:
-    """Return the remedy that leaves out column i, by its name if that is the only one; "" if nothing names it."""
+    """Return the end of a remedy, which leaves out column i by its name or its number; "" if -x can use neither."""
     names = [c.name for c in columns]
     if names.count(names[i]) == 1 and (by_name := exclusion(names[i])) != "-x":
         return f", or leave the column out {by} {by_name}"
@@ -400,7 +402,7 @@ def _check_duplicates(used: Iterable[int], columns: Sequence[Column], where: str
 
 
 def find_weights(term: str, columns: Sequence[Column], where: str) -> int:
-    """Return the number of the weight column that a term names; raises DataError unless it is one of numbers."""
+    """Return the number of the weight column; raises DataError unless the term names one column of numbers."""
     found = find_columns([term], columns, where)
     if len(found) != 1:
         raise DataError(f"{where}: --weights {show(term)} names {len(found)} columns", "name one column")
@@ -439,8 +441,8 @@ class LabelColumns(NamedTuple):
     """The label columns of a supervised fit, by number."""
 
     order: list[int]  # all label columns, in the order given
-    numbers: list[int]  # those read as numbers
-    texts: list[int]  # those read as text
+    numbers: list[int]  # label columns read as numbers
+    texts: list[int]  # label columns read as text
     classes: bool  # labels are classes: only whether two are equal counts
 
 
@@ -451,7 +453,7 @@ def find_labels(
     where: str,
     known: Collection[str] | None = None,
 ) -> LabelColumns:
-    """Return the label columns: classes if one of them holds no numbers or the kernel is delta.
+    """Return the label columns; they are classes if one of them holds no numbers or the label kernel is delta.
 
     `known`: names of the labels that are numbers in an existing model, since 07 and 7 are one class as numbers and two
     as text. Raises DataError for labels that the kernel or the model cannot use.

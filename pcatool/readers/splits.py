@@ -30,26 +30,26 @@ ENOUGH_TASKS = 64
 
 
 class Split(NamedTuple):
-    """A piece of the inputs that one task reads: a whole file, or some row groups of a Parquet file."""
+    """A piece of the inputs: a whole file, or some row groups of a Parquet file (`input.groups`)."""
 
     position: int  # position of the input
     input: Input
     size: int = 0  # approximate, in bytes
 
 
-def splits_of(found: ResolvedInputs, options: TableOptions) -> list[Split]:
+def splits_of(resolved: ResolvedInputs, options: TableOptions) -> list[Split]:
     """Cut the inputs into splits, which together hold all rows in order.
 
     With --skip-bad each file is one split, since it counts as a whole or not at all. Raises UsageError for a table in
     memory, a pipe or a device.
     """
-    if not found.inputs:
+    if not resolved.inputs:
         raise UsageError("workers cannot read a table in memory", "write it to files that all workers can read")
     folder = os.getcwd()  # noqa: PTH109
     splits: list[Split] = []
-    sizes = [item.size or 0 for item in found.inputs]
+    sizes = [item.size or 0 for item in resolved.inputs]
     large = max(LARGE_FILE, sum(sizes) // MOST_SPLITS)
-    for at, (item, size) in enumerate(zip(found.inputs, sizes, strict=True)):
+    for at, (item, size) in enumerate(zip(resolved.inputs, sizes, strict=True)):
         if item.is_stream:
             raise UsageError(f"workers cannot read {item.name}", "give files that all workers can read")
         item = item._replace(base=folder)
@@ -73,7 +73,10 @@ def group_splits(splits: Sequence[Split]) -> list[tuple[Split, ...]]:
 
 
 def _cuts(item: Input, size: int, options: TableOptions, large: int) -> list[tuple[int, int] | None]:
-    """Return ranges [first, end) of row groups of similar size, or [None] for a file that is not cut."""
+    """Return ranges [first, end) of row groups of about `large` bytes, or [None] for a file that is not cut.
+
+    `size` is that of the file in bytes; a file of up to `large` bytes is not cut.
+    """
     if size <= large:
         return [None]
     try:
@@ -84,7 +87,7 @@ def _cuts(item: Input, size: int, options: TableOptions, large: int) -> list[tup
 
 
 def _groups(item: Input, options: TableOptions) -> list[int]:
-    """Return the rows of each row group; none for a file that is not plain Parquet."""
+    """Return the number of rows of each row group; [] if the file is not Parquet or is compressed as a whole."""
     opened = OpenedInput(item, options.input_format, options.encoding)
     with closing(opened):
         if opened.format != "parquet" or opened.size is None:

@@ -44,7 +44,7 @@ class ByteStream(Protocol):
 class FileBytes:
     """A file descriptor, read without buffering, so that a line on a slow pipe is seen when it arrives.
 
-    Deleting the object closes the descriptor, since an error may leave no other occasion.
+    Deleting the object closes the descriptor, so that it does not stay open after an error.
     """
 
     def __init__(self, descriptor: int, name: str) -> None:
@@ -77,7 +77,7 @@ class FileBytes:
         return self.regular or self._wait(0)
 
     def _wait(self, milliseconds: int | None) -> bool:
-        """Wait for data, forever if None; return whether there are any."""
+        """Wait at most this long, without limit if None; return whether data or the end of the pipe has come."""
         poll = select.poll()
         poll.register(self.descriptor, select.POLLIN)
         return bool(poll.poll(milliseconds))
@@ -124,7 +124,7 @@ class Peekable:
         self._peeked = b""
 
     def peek(self, size: int, needs_more: Callable[[bytes], bool]) -> bytes:
-        """Return the next bytes: up to `size`, and no more than `needs_more(bytes so far)` asks for."""
+        """Return the next bytes without consuming them: at most `size`, fewer once `needs_more(bytes)` is false."""
         head = self._peeked
         while len(head) < size and needs_more(head):
             more = self._stream.read(size - len(head))
@@ -243,7 +243,7 @@ class PipeCopy:
         self._begin = 0
 
     def open(self, descriptor: Callable[[], int], name: str) -> FileBytes:
-        """Open the input itself on the first call, and the bytes kept of it on later calls.
+        """Return the input itself on the first call, and the kept copy of its bytes on later calls.
 
         `descriptor` opens the input. A regular file on standard input is not copied but read again from the same place.
         """
@@ -284,7 +284,7 @@ class CopyingFile(FileBytes):
 
 
 def _unnamed_file(name: str) -> FileBytes:
-    """Create an empty temporary file without a name."""
+    """Create an empty temporary file without a name in any folder; `name` is for messages. Raises FileError."""
     from tempfile import TemporaryFile
 
     try:

@@ -51,7 +51,7 @@ class Triples(NamedTuple):
         return table, tuple(self.items[i] for i in items)
 
     def select_items(self, columns: Sequence[str]) -> tuple[SparseRows, list[str]]:
-        """Return the rows, in order of appearance, under these columns, and the items not among the columns."""
+        """Return the sparse rows of all users under these columns, and the items that are none of the columns."""
         positions = {name: j for j, name in enumerate(columns)}
         column = np.array([positions.get(name, -1) for name in self.items], dtype=np.int32)[self.item]
         known = column >= 0
@@ -62,10 +62,10 @@ class Triples(NamedTuple):
 def read_triples(
     inputs: Inputs, terms: str, counts: RowCounts, *, allow_missing: bool, run: Runner = run_serially
 ) -> Triples:
-    """Read all lines of the inputs.
+    """Read the triples of all inputs; adds their lines to `counts`.
 
-    `terms` names the columns of user, item and value. A line without a value is a missing cell and is dropped if
-    `allow_missing` is set; otherwise it raises DataError. So does a missing user or item, or a cell given twice.
+    `terms` names the columns of user, item and value. A line with a missing value is dropped if `allow_missing` is set.
+    Raises DataError for other missing values, for a missing user or item, and for a cell that two lines give.
     """
     inputs.settle(lambda one: [read_triples(one, terms, RowCounts(), allow_missing=allow_missing, run=run)])
     chosen = inputs.columns.choose_triples(terms)
@@ -141,7 +141,11 @@ class NameCodes:
         return np.array(numbers, dtype=np.int32)[found]
 
     def _keep_values(self, words: list[int], found: NDArray[np.int64], column: pa.Array) -> None:
-        """Keep the values of new words, given by their index; `found` is the word of each row."""
+        """Append the values of new names to `_values`, in the type of the column.
+
+        `words` are the indices of the new names among the distinct words of the column; `found` (n,) is the index of
+        the word of each row.
+        """
         if not words:
             return
         first = np.empty(found.max() + 1, dtype=np.int64)
@@ -156,14 +160,14 @@ DIGITS = re.compile(r"([0-9]+)", re.ASCII)
 
 
 def _sort_by_name(names: Sequence[str]) -> list[int]:
-    """Return the indices that sort the names: as numbers if all are whole, else as text with its digits as numbers."""
+    """Return the indices that sort the names: as numbers if all are whole numbers, else as text, with a2 before a10."""
     if all(WHOLE.fullmatch(name) for name in names):
         return sorted(range(len(names)), key=lambda i: (int(names[i]), names[i]))
     return sorted(range(len(names)), key=lambda i: (_parts(names[i]), names[i]))
 
 
 def _parts(name: str) -> list[str | int]:
-    """Split a name into texts and numbers in turn; of each run of digits only the first 18 count."""
+    """Split a name into texts and numbers in turn, as a sort key; of each number only the first 18 digits count."""
     return [int(part[:18]) if i % 2 else part for i, part in enumerate(DIGITS.split(name))]
 
 
@@ -180,7 +184,7 @@ def _places(order: Sequence[int]) -> Codes:
 def table_to_fit(
     inputs: Inputs, options: FitOptions, select: SelectOptions, row_counts: RowCounts, reporter: Reporter, run: Runner
 ) -> tuple[SparseRows, tuple[str, ...]]:
-    """Read the triples of a fit; return the sparse rows and the column names."""
+    """Read the triples of a fit; return sparse rows of users by items, and the items, all sorted by name."""
     for flag, given in (("-c", select.columns), ("-x", select.exclude)):
         if given:
             raise UsageError(
@@ -210,7 +214,8 @@ def rows_of_triples(
 ) -> Iterator[CheckedBatch]:
     """Yield a row for each user, in order of first appearance, under the columns of the model.
 
-    Items that the model does not know are left out with a note; `DataError` when it knows none of them.
+    Cells without a value are NaN, or 0 with --absent zero. Items that the model does not know are left out with a note;
+    raises DataError if it knows no item.
     """
     absent = options.absent or str(model.meta.get("absent", "missing"))
     triples = read_triples(inputs, str(options.triples), RowCounts(), allow_missing=absent != "zero", run=run)
@@ -235,5 +240,5 @@ def rows_of_triples(
 
 
 def _place(users: Sequence[str], row: int) -> str:
-    """Return the place of a row for messages."""
+    """Return "user NAME" for messages; `row` is an index into `users`."""
     return f"user {show(users[row])}"
