@@ -51,7 +51,7 @@ class VectorLength(BadValue):
     """A vector whose length differs from that of the first vector of its column."""
 
     def __init__(self, row: int, name: str, length: int, width: int) -> None:
-        lengths = f"the vector has length {grouped(length)}, but the first vector has {grouped(width)}"
+        lengths = f"the vector has length {grouped(length)}, but the first vector has length {grouped(width)}"
         text = f"column {show(name)}: {lengths}"
         super().__init__(row, text, "give all vectors of a column the same length")
 
@@ -100,7 +100,7 @@ def _numbers_in(array: pa.Array, column: Column) -> Array:
         at, cell = next((i, c) for i, c in enumerate(cells.to_pylist()) if not _is_readable(c))
         raise BadValue(
             at,
-            f"column {show(column.name)}: {show(cell)} is not a number, and the column is of type {column.arrow_type}",
+            f"column {show(column.name)}: {show(cell)} is not a number (the type of the column is {column.arrow_type})",
             f"correct the cell, or {leave_out(column.name)}",
         )
     if missing is not None:

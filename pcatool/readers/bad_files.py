@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, grouped, is_out_of_memory
+from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, counted, grouped, is_out_of_memory
 from pcatool.progress import Reporter
 from pcatool.readers.input_files import InputFiles
 
@@ -17,7 +17,7 @@ __all__ = ["SKIP_BAD_REMEDY", "BadFiles", "SkippedFile", "is_bad_file", "none_le
 FIRST_FILES = 10
 
 # Remedy of the error about one of several files.
-SKIP_BAD_REMEDY = "--skip-bad leaves such files out"
+SKIP_BAD_REMEDY = "give --skip-bad to leave out bad files"
 
 # Errors of this machine, not of the file: full disk or quota, too many open files. `is_out_of_memory` covers memory.
 MACHINE_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
@@ -101,7 +101,7 @@ def is_bad_file(error: PcatoolError) -> bool:
 
 def reason_lines(skipped: Sequence[SkippedFile]) -> list[str]:
     """Return a line for each of the first FIRST_FILES files left out, and a line that counts further files."""
-    more = [f"and {grouped(len(skipped) - FIRST_FILES)} more"] if len(skipped) > FIRST_FILES else []
+    more = [f"and {counted(len(skipped) - FIRST_FILES, 'more file')}"] if len(skipped) > FIRST_FILES else []
     named = (s.reason if s.file in s.reason else f"{s.file}: {s.reason}" for s in skipped[:FIRST_FILES])
     return [*named, *more]
 

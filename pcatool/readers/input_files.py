@@ -236,5 +236,7 @@ def _most_ahead(table: Table) -> int:
 def not_a_table(name: str) -> DataError:
     """Return the error for a model or another zip archive given as a table."""
     if name.endswith(MODEL_SUFFIX):
-        return DataError(f"{name} is a model, not a table", "give CSV or Parquet")
-    return DataError(f"{name} is a zip archive, such as a model or a spreadsheet, not a table", "give CSV or Parquet")
+        return DataError(f"{name} is a model, not a table", "give a CSV or Parquet file")
+    return DataError(
+        f"{name} is a zip archive, such as a model or a spreadsheet, not a table", "give a CSV or Parquet file"
+    )

@@ -222,7 +222,7 @@ def _in_memory(data: Any, options: TableOptions) -> Table:
     if options.row_names:
         raise UsageError(
             "row_names=True applies to text files, not to a table in memory",
-            "leave out row_names, and drop the column of names",
+            "leave out row_names, and remove the column of row names from the table",
         )
     return in_memory(data, Dialect.of(options, ","))
 

@@ -71,8 +71,8 @@ class Classes:
         for name in names:
             if name.endswith("\0"):
                 raise DataError(
-                    f"label {show(self.name)}: {show(name)} ends in a NUL byte, which a model cannot hold",
-                    "remove the NUL byte",
+                    f"label {show(self.name)}: {show(name)} ends in a NUL byte, which a model cannot store",
+                    "remove the NUL byte from the label",
                 )
         return names
 

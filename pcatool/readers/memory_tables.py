@@ -130,7 +130,7 @@ def in_memory(data: Any, dialect: Dialect = Dialect()) -> ArrayTable | ArrowTabl
 
         return ArrowTable(from_dataframe(data))
     if hasattr(data, "collect"):
-        raise UsageError(f"a {type(data).__name__} has no rows yet", "call its collect() first")
+        raise UsageError(f"a {type(data).__name__} has no rows yet", "call its collect() method, and pass the result")
     return _from_array(data, dialect)
 
 

@@ -56,7 +56,7 @@ def as_utf8(stream: ByteStream, encoding: str, head: bytes, name: str) -> ByteSt
     if codec.name in SAME_BYTES:
         return stream
     if not codec._is_text_encoding:
-        raise UsageError(f"{show(encoding)} is not a text encoding", "try latin-1, cp1252 or utf-16")
+        raise UsageError(f"{show(encoding)} is not a text encoding", "give a text encoding, such as --encoding latin-1")
     return Transcoded(stream, codec, name)
 
 
@@ -198,14 +198,14 @@ REFUSED_FORMATS = {
     b"\x89HDF\r\n\x1a\n": "an HDF5 file",
     b"\x93NUMPY": "a numpy file",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old spreadsheet",
-    b"\xfd7zXZ\x00": "xz-compressed",
+    b"\xfd7zXZ\x00": "an xz-compressed file",
     b"%PDF-": "a PDF",
     b"\x89PNG\r\n": "a picture",
     b"\xff\xd8\xff": "a picture",
     b"\x7fELF": "a program",
     b"7z\xbc\xaf": "a 7z archive",
     b"PK\x05\x06": "an empty zip archive",
-    b"\x04\x22\x4d\x18": "lz4-compressed",
+    b"\x04\x22\x4d\x18": "an lz4-compressed file",
     b"Obj\x01": "an Avro file",
     b"\xff\xff\xff\xff": "an Arrow stream",
     **{b"\x80" + bytes([protocol, opcode]): "a Python pickle" for protocol in (2, 3, 4, 5) for opcode in b"\x95](}cK"},
@@ -319,7 +319,8 @@ def _format(source: Input, head: bytes, input_format: str | None) -> str:
         return MODEL
     for magic, what in REFUSED_FORMATS.items():
         if head.startswith(magic):
-            raise DataError(f"{source.name} is {what}, not a table", "give CSV or Parquet")
+            remedy = "decompress the file" if "compressed" in what else "give a CSV or Parquet file"
+            raise DataError(f"{source.name} is {what}, not a table", remedy)
     by_name = input_format or source.format or "csv"
     following = head.removeprefix(PARQUET)[:1]
     is_parquet = head.startswith(PARQUET) and (

@@ -158,7 +158,10 @@ def _expand(path: str, is_chosen: Callable[[str], bool]) -> list[Input]:
         files = _files_in(path, is_chosen)
         if not files:
             what, endings = ("data files", ENDINGS) if is_chosen is _is_table else ("models", MODEL_SUFFIX)
-            raise FileError(f"no {what} in folder {show(path)}", f"give {what} with one of the endings {endings}")
+            raise FileError(
+                f"there are no {what} in folder {show(path)}",
+                f"give a folder with files whose names end in {endings}, or give the paths of the files",
+            )
         return [Input(file, path) for file in sorted(files)]
     if not os.path.lexists(path) and has_magic(path):
         files = _matching(path, is_chosen)

@@ -131,7 +131,7 @@ class RowCounts:
         has = "has" if self.incomplete == 1 else "have"
         return DataError(
             f"{grouped(self.incomplete)} of {grouped(self.rows)} rows {has} missing cells, in {columns}{more}; "
-            f"the first {'is' if len(self.places) == 1 else 'are'} in {' and '.join(self.places)}",
+            f"the first incomplete {'row is' if len(self.places) == 1 else 'rows are'} in {' and '.join(self.places)}",
             remedy,
         )
 

@@ -279,7 +279,10 @@ def _check_weights(batch: CheckedBatch, name: str, *, missing: bool) -> None:
         value, place = float(w[bad[0]]), batch.place(int(bad[0]))
         if value < 0:
             raise BadCell(place, name, str(value), "is a negative weight", "give weights of 0 or more")
-        raise DataError(f"{place}, column {show(name)}: the weight is missing", "--missing drop leaves such rows out")
+        raise DataError(
+            f"{place}, column {show(name)}: the weight is missing",
+            "give --missing drop to leave out rows without a weight",
+        )
 
 
 # --- passthrough columns ---
@@ -322,7 +325,7 @@ def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], 
     cast = _cast_if_compatible(array, kind)
     if cast is None:
         raise DataError(
-            f"{name}: column {show(column)} has type {array.type}, but type {kind} in the first input",
+            f"{name}: column {show(column)} has type {array.type}, but in the first input the column has type {kind}",
             "run each input by itself",
         )
     changed = next(_changed(array, cast), None)

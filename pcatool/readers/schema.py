@@ -420,7 +420,7 @@ class Schema:
                 return features
         remedy = ""
         if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in chosen.names):
-            remedy = "if the names come from --no-header, give --no-header for this table too"
+            remedy = "if the names c1, c2, ... come from --no-header, give --no-header for this table too"
         features = match_features(chosen.names, chosen.booleans, table.columns, table.name, remedy)
         _check_widths(table.name, table.columns, features, chosen.widths or {}, "the model")
         if table is not self._first.table or self._facts is not None:
@@ -466,8 +466,8 @@ def _check_widths(
         known = widths.get(column.name, column.width)
         if column.width and known and column.width != known:
             raise DataError(
-                f"{where}, column {show(column.name)}: the vectors have length {grouped(column.width)}, but length "
-                f"{grouped(known)} in {name}",
+                f"{where}, column {show(column.name)}: the vectors have length {grouped(column.width)}, but in {name} "
+                f"their length is {grouped(known)}",
                 "give all vectors of a column the same length",
             )
 

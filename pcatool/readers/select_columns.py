@@ -12,6 +12,7 @@ from pcatool.errors import (
     DataError,
     MissingColumns,
     UsageError,
+    counted,
     exclusion,
     leave_out_all,
     listed,
@@ -127,7 +128,8 @@ class ColumnNames:
         number, count = int(term), len(self.names)
         if not 1 <= number <= count:
             raise DataError(
-                f"{self.where}: no column number {number}: there are {count} columns", "count columns from 1"
+                f"{self.where}: there is no column {number}, because the table has {counted(count, 'column')}",
+                "count columns from 1",
             )
         return number - 1
 
@@ -177,7 +179,8 @@ def match_features(
         if not remedy:
             near = near_columns(missing, [c.name for c in columns], set(names))
             rename = f"rename {listed(near)}" if near else ""
-            add = f"add {'it' if len(missing) == 1 else 'the columns'}, or {leave_out_all(missing)}"
+            added = f"column {show(missing[0])}" if len(missing) == 1 else "the columns"
+            add = f"add {added}, or {leave_out_all(missing)}"
             # With most columns missing it is another table, save where its columns are only named otherwise.
             advice = [rename] if 2 * len(missing) > len(names) else [rename, add]
             remedy = ", ".join(part for part in advice if part)
@@ -217,7 +220,8 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
     kind, example = columns[i].kind, columns[i].example
     if columns[i].row_name:
         raise DataError(
-            f"{where}: column {show(name)} holds the names of the rows (--row-names), but the model needs its numbers",
+            f"{where}: column {show(name)} holds the names of the rows (--row-names), but the model needs the "
+            "numbers of the column",
             "leave out --row-names",
         )
     if (
@@ -260,7 +264,7 @@ def choose_features(
     _note_booleans(features.values(), columns, named=named, reporter=reporter)
     if not features:
         numbers = any(column.kind == "number" for column in columns)
-        what = "no column is left" if named or numbers else "no column holds numbers"
+        what = "no column is left as a feature" if named or numbers else "no column holds numbers"
         there = f"the columns are: {listed(c.name for c in columns)}" if columns else "the table has no columns"
         raise DataError(f"{where}: {what}", _numbers_as_text_remedy(columns) or there)
     repeated = [name for name, count in Counter(f.name for f in features.values()).items() if count > 1]
@@ -280,7 +284,8 @@ def _numbers_as_text_remedy(columns: Sequence[Column]) -> str:
     plain = all(re.fullmatch(r"[\w.]+", name) for name in named)
     terms = ",".join(named if plain else [str(i + 1) for i in written])
     return (
-        f"numbers are stored as text ({columns[written[0]].arrow_type}) in {listed(named)}: read them with -c {terms}"
+        f"give -c '{terms}' to read the numbers that are stored as text ({columns[written[0]].arrow_type}) in "
+        f"{listed(named)}"
     )
 
 
@@ -290,8 +295,8 @@ def _note_booleans(
     """Note which columns of boolean type are used as 0 and 1, unless the user named the columns."""
     used = [] if named else [f.name for f in features if f.boolean and columns[f.column].boolean_type]
     if used:
-        noun, them = ("column", "it") if len(used) == 1 else ("columns", "them")
-        reporter.note(f"used boolean {noun} {listed(used)} as 0 and 1; -x leaves {them} out")
+        noun, not_wanted = ("column", "it is not a feature") if len(used) == 1 else ("columns", "they are not features")
+        reporter.note(f"used boolean {noun} {listed(used)} as 0 and 1; {leave_out_all(used)} if {not_wanted}")
 
 
 def _without_partitions(
@@ -342,7 +347,7 @@ def _features(
     if text or without_values or (column.kind == "boolean" and not (named or column.boolean_type)):
         first = f"first value {show(column.example)}" if column.example else "no values"
         if named:
-            stored = f", its type is {column.arrow_type}" if column.arrow_type else ""
+            stored = f" and has type {column.arrow_type}" if column.arrow_type else ""
             what = f"column {show(column.name)} holds no numbers ({first}){stored}"
             there, remedy = "folder names" if column.partition else where, "name only columns of numbers"
             if column.numbers_in_text == "some":
@@ -353,7 +358,7 @@ def _features(
         if column.numbers_in_text == "all":
             hint = f", type {column.arrow_type}; name it with -c to read its numbers"
         elif column.numbers_in_text == "some":
-            hint = "; it mixes text and numbers"
+            hint = "; the column mixes text and numbers"
         reporter.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
         return []
     if "\0" in column.name:
@@ -366,7 +371,7 @@ def _features(
             reporter.note(f"left out column {i + 1}, which has neither a name nor a value")
             return []
         what = f"column {i + 1} holds numbers and has no name"
-        names = ", or give --row-names if the column names the rows" if i == 0 and len(columns) > 1 else ""
+        names = ", or give --row-names if the column holds the names of the rows" if i == 0 and len(columns) > 1 else ""
         raise DataError(f"{where}: {what}", f"give the column a name{_or_leave_out(i, columns)}{names}")
     if column.kind == "vector":
         elements = range(column.width) if element is None else [element]
@@ -480,7 +485,7 @@ def find_labels(
             raise DataError(
                 f"{where}: label {show(column.name)} holds text (first value {show(column.example)}), but in the "
                 "model the label holds numbers",
-                "fit all rows together",
+                "fit the old and the new rows together with pcatool fit",
             )
     numbers, texts = ([i for i in found if (columns[i].name in known) == number] for number in (True, False))
     return LabelColumns(found, numbers, texts, bool(found) and (bool(words) or kernel == "delta"))

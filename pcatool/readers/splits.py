@@ -44,7 +44,7 @@ def splits_of(resolved: ResolvedInputs, options: TableOptions) -> list[Split]:
     memory, a pipe or a device.
     """
     if not resolved.inputs:
-        raise UsageError("workers cannot read a table in memory", "write it to files that all workers can read")
+        raise UsageError("workers cannot read a table in memory", "write the table to files that all workers can read")
     folder = os.getcwd()  # noqa: PTH109
     splits: list[Split] = []
     sizes = [item.size or 0 for item in resolved.inputs]

@@ -76,7 +76,7 @@ def read_triples(
         if batch.incomplete is not None and not allow_missing:
             place = batch.place(int(batch.incomplete.argmax()))
             raise DataError(
-                f"{place}: the value is missing, and --absent zero does not make it 0",
+                f"{place}: the value is missing (--absent zero sets only cells without a line to 0)",
                 "correct the line, or leave out --absent zero",
             )
         parts.append((users.codes(batch, 0), items.codes(batch, 1), batch.X[:, 0]))

@@ -178,7 +178,7 @@ def test_what_is_left_out_or_used_as_0_and_1_is_noted(frame: pd.DataFrame, tmp_p
     frame = frame.assign(yes=[True, False, True, True, False])
     frame.to_parquet(tmp_path / "a.parquet", index=False)
     left_out = "left out text column 'city' (first value 'Ulm')"
-    used = "used boolean column 'yes' as 0 and 1; exclude leaves it out"
+    used = "used boolean column 'yes' as 0 and 1; leave the column out with exclude=\"yes\" if it is not a feature"
     for data in (frame, pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "a.parquet"):
         assert sorted(notes_of(lambda: pcatool.fit(data))) == [left_out, used]  # noqa: B023
         assert pcatool.fit(data).columns == (*NAMES, "yes")
@@ -209,7 +209,8 @@ def test_boolean_types_are_0_and_1_by_every_route(form: str) -> None:
     given = truths()
     made = []
     assert notes_of(lambda: made.append(pcatool.fit(given[form], components=2))) == [
-        "used boolean columns 'c1', 'c2', 'c3' as 0 and 1; exclude leaves them out"
+        "used boolean columns 'c1', 'c2', 'c3' as 0 and 1; "
+        'leave the columns out with exclude="c1,c2,c3" if they are not features'
     ]
     (model,) = made
     assert model == pcatool.fit(pd.DataFrame(given["numpy"], columns=["c1", "c2", "c3"]), components=2)

@@ -99,7 +99,7 @@ UNREADABLE = {
     "transform sub houses.csv": (5, "cannot read 'sub': it is a folder; name a file in the folder"),
     "fit empty -o x": (
         5,
-        "no data files in folder 'empty'; give data files with one of the endings .parquet, .pq, ",
+        "there are no data files in folder 'empty'; give a folder with files whose names end in .parquet, .pq, ",
     ),
     "fit blanks.csv -o x": (
         3,
@@ -137,7 +137,7 @@ REFUSED = {
     ),
     "fit triples.csv --triples u,i,v --absent zero -o x": (
         3,
-        "triples.csv, line 5: the value is missing, and --absent",
+        "triples.csv, line 5: the value is missing (--absent zero sets only cells without a line to 0); correct",
     ),
     "fit triples.csv --triples u,i,v --missing em -k 0.9 -o x": (2, "with most cells missing, EM needs a number of"),
     "fit triples.csv --triples u,i,v --missing em -k 1 --plan": (

@@ -415,7 +415,8 @@ def test_an_update_takes_labels_for_what_they_are_in_the_model(
 def test_labels_that_are_no_numbers_are_not_added_to_numbers() -> None:
     model = pcatool.fit(labelled([1, 2, 1], 1), **CLASSES)
     said = (
-        "label 'y' holds text \\(first value '01'\\), but in the model the label holds numbers; fit all rows together"
+        r"label 'y' holds text \(first value '01'\), but in the model the label holds numbers; "
+        "fit the old and the new rows together with pcatool fit"
     )
     with pytest.raises(DataError, match=said):
         pcatool.update(model, labelled(["01", "02", "01"], 2))
@@ -460,7 +461,8 @@ def test_vectors_of_another_length_are_no_columns_of_a_model(tmp_path: Path) -> 
     for use in (pcatool.update, pcatool.transform, pcatool.subtract):
         for of in (model, same, pcatool.refit(same, exclude="e")):
             with pytest.raises(
-                DataError, match="column 'z': the vectors have length 5, but length 4 in the model; give all vectors"
+                DataError,
+                match="column 'z': the vectors have length 5, but in the model their length is 4; give all vectors",
             ):
                 use(of, longer)
     some = pcatool.fit(vectors(5), columns=["z[1]", "z[2]"])

@@ -319,7 +319,8 @@ def test_a_line_without_a_value_is_an_absent_cell(holed: Array) -> None:
     assert Z.loc[5].isna().all()
     with pytest.raises(
         DataError,
-        match=rf"row {len(longer) - 1}: the value is missing, and absent=.zero. does not make it 0; .* absent=.zero",
+        match=rf"row {len(longer) - 1}: the value is missing \(absent=.zero. sets only cells without a line to 0\); "
+        r".* absent=.zero",
     ):
         pcatool.fit(longer, components=2, absent="zero", **TRIPLES)
 
@@ -343,7 +344,7 @@ AT = ["--triples", "user,item,rating"]
         (
             GOOD + "ann,jam,\n",
             ["--absent", "zero"],
-            "line 10: the value is missing, and --absent zero does not make it 0",
+            "line 10: the value is missing (--absent zero sets only cells without a line to 0)",
         ),
         (GOOD + "ann,jam,high\n", [], "line 10, column 'rating': 'high'"),
         (GOOD + "ann,jam,inf\n", [], "line 10, column 'rating': 'inf' is not finite"),

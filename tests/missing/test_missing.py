@@ -647,7 +647,7 @@ def test_too_few_cells_for_the_components(holed: Array) -> None:
 def test_a_missing_weight(missing: str, holed: Array) -> None:
     frame = pd.DataFrame(holed).rename(columns=str).assign(w=1.0)
     frame.loc[4, "w"] = np.nan
-    with pytest.raises(DataError, match=r"row 5, column 'w': the weight is missing; missing=.drop. leaves such"):
+    with pytest.raises(DataError, match=r"row 5, column 'w': the weight is missing; give missing=.drop. to leave out"):
         pcatool.fit(frame, weights="w", missing=missing)
 
 

@@ -169,7 +169,8 @@ def test_a_bad_cell(here: Path, elsewhere: dict[str, str]) -> None:
     Path("data/year=2021/4.csv").write_text("x0,x1,x2,x3,x4\n1,2,3,4,5\n1,2,3,4,five\n")
     Path("data/year=2021/5.csv").write_text("x0,x1\n1,2\n")
     with pytest.raises(
-        DataError, match=r"4.csv, line 3, column 'x4': 'five' is not a number.*skip_bad=True leaves such files out"
+        DataError,
+        match=r"4.csv, line 3, column 'x4': 'five' is not a number.*give skip_bad=True to leave out bad files",
     ):
         pcatool.transform("m.npz", "data", output="out/", **PROJECT, **elsewhere)
     there = parts_of("out")
@@ -305,7 +306,7 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
             np.eye(D),
             {},
             UsageError,
-            "workers cannot read a table in memory; write it to files that all workers",
+            "workers cannot read a table in memory; write the table to files that all workers",
         ),
         ("-", {}, UsageError, "workers cannot read standard input; give files that all workers can read"),
         (

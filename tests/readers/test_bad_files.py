@@ -151,7 +151,7 @@ def test_many_are_counted(good: list[Path], tmp_path: Path) -> None:
     bad = [write(tmp_path, "x\n1\n", f"bad{i:02}.csv") for i in range(13)]
     warning = Made([*good, *bad]).reporter.warnings[0]
     assert warning.startswith("left out 13 of 16 files:\n")
-    assert warning.endswith("bad09.csv: no columns 'a', 'b', 'c' (the only column is 'x')\n  and 3 more")
+    assert warning.endswith("bad09.csv: no columns 'a', 'b', 'c' (the only column is 'x')\n  and 3 more files")
 
 
 def test_a_full_disk_is_no_fault_of_the_file(good: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,7 @@ def test_the_files_own_column_wins(tmp_path: Path) -> None:
 def test_a_file_without_the_key_is_named(tmp_path: Path) -> None:
     part(tmp_path, "a/k=1/p.csv")
     part(tmp_path, "b/q.csv")
-    with pytest.raises(MissingColumns, match=r"q.csv: no column 'k' .*--skip-bad leaves such files out"):
+    with pytest.raises(MissingColumns, match=r"q.csv: no column 'k' .*give --skip-bad to leave out bad files"):
         read(tmp_path, columns=["a,k"])
     with pytest.raises(MissingColumns, match=r"q.csv: no column 'k'"):
         read(tmp_path, columns=["a"], keep=["k"])

@@ -75,7 +75,8 @@ def test_vectors_in_parts(tmp_path: Path) -> None:
     table = read(*(tmp_path / f"{name}.parquet" for name in "1234"))
     assert same_bits(table.X, np.array([[1, 2], [3, 4], [NAN, NAN], [5, 6]]))
     with pytest.raises(
-        DataError, match=r"5.parquet, column 'v': the vectors have length 3, but length 2 in .*1.parquet"
+        DataError,
+        match=r"5.parquet, column 'v': the vectors have length 3, but in .*1.parquet their length is 2",
     ):
         read(tmp_path / "1.parquet", tmp_path / "5.parquet")
     csv = write(tmp_path, "v[1],v[0]\n1,2\n", "6.csv")
@@ -88,7 +89,7 @@ def test_names_made_by_position(tmp_path: Path) -> None:
     assert read(one, two, header=False).rows == [[1, 2], [3, 4], [5, 6]]
     with pytest.raises(MissingColumns, match="no column 'c3'"):
         read(two, one, header=False)
-    with pytest.raises(MissingColumns, match="if the names come from --no-header"):
+    with pytest.raises(MissingColumns, match=r"if the names c1, c2, \.\.\. come from --no-header"):
         read(one, names=["c1", "c2"], header=True)
 
 
@@ -101,7 +102,9 @@ def test_kept_columns_take_the_type_of_the_first(tmp_path: Path) -> None:
     spelled = write(tmp_path, "id,a\n7,1\n", "7.csv")
     assert read(*numbers, spelled, keep=["id"], columns=["a"]).kept == [[8, 9, 7]]
     text = write(tmp_path, "id,a\nx,1\n", "4.csv")
-    with pytest.raises(DataError, match=r"4.csv: column 'id' has type string, but type int64 in the first input"):
+    with pytest.raises(
+        DataError, match=r"4.csv: column 'id' has type string, but in the first input the column has type int64"
+    ):
         read(*numbers, text, keep=["id"], columns=["a"])
 
 

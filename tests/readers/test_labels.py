@@ -109,7 +109,8 @@ def test_a_name_that_no_model_keeps_is_refused() -> None:
     classes = Classes(["a"])
     numbers(classes, ["x", "x\0"])
     with pytest.raises(
-        DataError, match=r"label 'a': 'x\\x00' ends in a NUL byte, which a model cannot hold; remove the NUL byte"
+        DataError,
+        match=r"label 'a': 'x\\x00' ends in a NUL byte, which a model cannot store; remove the NUL byte from the label",
     ):
         classes.levels()
 

@@ -140,7 +140,7 @@ def test_arrow_tables_and_batches() -> None:
         assert names == ("a", "v[0]", "v[1]")
         assert same_bits(X, np.array([[1, 1, 2], [2, NAN, NAN], [NAN, 3, 4]]))
     with pytest.raises(
-        DataError, match="the table, row 2, column 'v': the vector has length 1, but the first vector has 2"
+        DataError, match="the table, row 2, column 'v': the vector has length 1, but the first vector has length 2"
     ):
         read(pa.table({"v": [[1.0, 2.0], [1.0]]}))
 
@@ -181,7 +181,7 @@ def test_categories_of_polars_are_text(kind: Any) -> None:
     frame = pl.DataFrame({"a": [1.5, 2.5, 4.0], "kind": words})
     assert read(frame)[0] == ("a",)
     with pytest.raises(
-        DataError, match=r"column 'kind' holds no numbers \(first value 'x'\), its type is dictionary of"
+        DataError, match=r"column 'kind' holds no numbers \(first value 'x'\) and has type dictionary of"
     ):
         read(frame, ("kind",))
 

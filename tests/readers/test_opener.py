@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
 import os
 import subprocess
 import sys
@@ -128,9 +129,11 @@ def test_text_with_the_name_of_parquet_and_the_reverse(tmp_path: Path) -> None:
 
 def test_other_formats_are_refused_by_name(tmp_path: Path) -> None:
     feather.write_feather(pa.table({"a": [1]}), str(tmp_path / "t.arrow"))
-    with pytest.raises(DataError, match="is an Arrow file, not a table; give CSV or Parquet"):
+    with pytest.raises(DataError, match="is an Arrow file, not a table; give a CSV or Parquet file"):
         read(tmp_path / "t.arrow")
     np.save(tmp_path / "t.npy", np.ones((2, 2)))
+    with pytest.raises(DataError, match=r"t\.csv\.xz is an xz-compressed file, not a table; decompress the file"):
+        read(write(tmp_path, lzma.compress(TEXT.encode()), "t.csv.xz"))
     with pytest.raises(DataError, match="is a numpy file"):
         read(tmp_path / "t.npy")
     with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:

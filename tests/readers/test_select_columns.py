@@ -67,9 +67,9 @@ REFUSED: dict[str, tuple[type[PcatoolError], str]] = {
     "A": (MissingColumns, "no column 'A' \\(nearest: 'a'\\)"),
     "zz*": (MissingColumns, "no column 'zz\\*'"),
     "a-zz": (MissingColumns, "no column 'a-zz'"),
-    "12": (DataError, "no column number 12: there are 11 columns; count columns from 1"),
-    "0": (DataError, "no column number 0"),
-    "5-99": (DataError, "no column number 99"),
+    "12": (DataError, "there is no column 12, because the table has 11 columns; count columns from 1"),
+    "0": (DataError, "there is no column 0, because"),
+    "5-99": (DataError, "there is no column 99, because"),
     "c-a": (UsageError, "column range 'c-a' runs backwards; write a-c"),
     "-": (MissingColumns, "no column '-'"),
     "": (UsageError, "a column name is empty"),
@@ -120,7 +120,7 @@ def test_a_column_of_other_use_is_left_out_by_its_place() -> None:
 def test_features_that_cannot_be() -> None:
     with pytest.raises(DataError, match=r"column 'name' holds no numbers \(first value 'Anna'\)"):
         chosen(["name"])
-    with pytest.raises(DataError, match="no column is left; the columns are: 'name'"):
+    with pytest.raises(DataError, match="no column is left as a feature; the columns are: 'name'"):
         chosen(["a"], ["a"])
     with pytest.raises(DataError, match=r"two features are called 'v\[1\]'; leave one of the features out with -x"):
         chosen(table=[*TABLE, Column("v[1]")])
@@ -154,7 +154,9 @@ def test_a_models_columns_that_are_not_there() -> None:
     ) as all:
         match_features(["aa", "v[3]", "v[2]", "yes"], frozenset({"yes"}), TABLE, "t.csv")
     assert all.value.remedy.endswith("leave the columns out with -x 'aa,v[3]'")
-    with pytest.raises(MissingColumns, match=r"no column 'aa' \(the columns are: .*; add it, or leave the .* -x aa$"):
+    with pytest.raises(
+        MissingColumns, match=r"no column 'aa' \(the columns are: .*; add column 'aa', or leave the .* -x aa$"
+    ):
         match_features(["aa", "a"], frozenset(), TABLE, "t.csv")  # 'a' is needed itself, so that it cannot be meant
     for name, message in (
         ("name", "column 'name' holds text values \\(first value 'Anna'\\), but the model needs numbers"),

@@ -186,7 +186,9 @@ def test_text_in_another_encoding_is_refused_with_its_line(tmp_path: Path) -> No
         DataError, match="line 1: the line has NUL bytes; name the encoding, such as --encoding utf-16-le"
     ):
         read(write(tmp_path, TEXT.encode("utf-16-le").replace(b"\xf6\x00\xdf\x00", b"")))
-    with pytest.raises(UsageError, match="'hex' is not a text encoding"):
+    with pytest.raises(
+        UsageError, match="'hex' is not a text encoding; give a text encoding, such as --encoding latin-1"
+    ):
         read(write(tmp_path, b"00"), encoding="hex")
 
 

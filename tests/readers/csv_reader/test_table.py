@@ -66,7 +66,7 @@ def test_columns_left_out_are_named_with_their_first_value(tmp_path: Path) -> No
 def test_no_column_of_numbers(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no column holds numbers; the columns are: 'a', 'b'"):
         read(write(tmp_path, "a,b\nx,y\n"))
-    with pytest.raises(DataError, match="no column is left"):
+    with pytest.raises(DataError, match="no column is left as a feature"):
         read(write(tmp_path, "a,b\n1,2\n"), columns=["a"], exclude=["a"])
 
 

@@ -119,7 +119,7 @@ def test_what_is_no_number_is_left_out_with_its_first_value(tmp_path: Path) -> N
         "left out text column 'bytes' (first value 'b'\\xff'')",
         "left out text column 'no text' (no values)",
         "left out vector column 'no vector' (no values)",
-        "used boolean column 'yes' as 0 and 1; -x leaves it out",
+        "used boolean column 'yes' as 0 and 1; leave the column out with -x yes if it is not a feature",
     ]
 
 
@@ -397,11 +397,13 @@ def test_parts_of_arrays_of_vectors(case: str) -> None:
 def test_vectors_of_another_length_are_named_by_row(case: str, tmp_path: Path) -> None:
     rows: list[list[float | None] | None] = [[1, 2], None, [3, 4], [5]]
     with pytest.raises(
-        DataError, match=r"t.parquet, row 4, column 'v': the vector has length 1, but the first vector has 2"
+        DataError, match=r"t.parquet, row 4, column 'v': the vector has length 1, but the first vector has length 2"
     ):
         read(save(tmp_path, {"v": vectors(VECTORS[case], rows)}))
     many = [[1.0, 2.0]] * 20_000 + [[1.0, 2.0, 3.0]]
-    with pytest.raises(DataError, match="row 20001, column 'v': the vector has length 3, but the first vector has 2"):
+    with pytest.raises(
+        DataError, match="row 20001, column 'v': the vector has length 3, but the first vector has length 2"
+    ):
         read(save(tmp_path, {"v": many}, row_group_size=7000))
     with pytest.raises(VectorLength):
         features_to_block(

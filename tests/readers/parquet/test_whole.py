@@ -114,7 +114,7 @@ def test_a_vector_of_another_length_is_named_by_row(tmp_path: Path) -> None:
     vectors = pa.table({"v": [[1.0, 2.0]] * 5 + [[1.0]], "x": np.arange(6.0)})
     files = save(tmp_path / "many", vectors, 2)
     with pytest.raises(
-        DataError, match=r"p1.parquet, row 3, column 'v': the vector has length 1, but the first vector has 2"
+        DataError, match=r"p1.parquet, row 3, column 'v': the vector has length 1, but the first vector has length 2"
     ):
         read(*files)
 
