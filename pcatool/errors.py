@@ -305,7 +305,7 @@ class PcatoolNote(UserWarning):
     ...     warnings.simplefilter("always")
     ...     model = pcatool.fit(pd.DataFrame({"a": [1, 2, 4], "b": [True, False, True]}))
     >>> print(caught[0].category.__name__, "-", caught[0].message)
-    PcatoolNote - used boolean column 'b' as 0 and 1; exclude leaves it out
+    PcatoolNote - used boolean column 'b' as 0 and 1; leave the column out with exclude="b" if it is not a feature
     """
 
 

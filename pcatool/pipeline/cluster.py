@@ -344,7 +344,7 @@ def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions
     Raises `UsageError` for a table in memory, and for another input that lies in the output folder.
     """
     if not are_paths(data):
-        raise UsageError("workers cannot read a table in memory", "write it to files that all workers can read")
+        raise UsageError("workers cannot read a table in memory", "write the table to files that all workers can read")
     folder = str(output.output)
     found = ResolvedInputs.of(data, table)
     inside = inputs_in_output_folder(folder, found.inputs)

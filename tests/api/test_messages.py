@@ -98,5 +98,5 @@ def test_a_reworded_error_keeps_class_text_and_exit_code() -> None:
 
 def test_notes_name_settings() -> None:
     frame = pd.DataFrame({"a": [1, 2, 4], "b": [True, False, True]})
-    with pytest.warns(pcatool.PcatoolNote, match="exclude leaves it out"):
+    with pytest.warns(pcatool.PcatoolNote, match="leave the column out with exclude=.b. if it is not a feature"):
         pcatool.fit(frame)
