@@ -334,7 +334,7 @@ class RowStream:
         return self._files.current.name
 
     def share(self) -> float | None:
-        """Return the share of all inputs read so far, from 0 to 1; None if a size is unknown, as for a pipe."""
+        """Return the share of all inputs read so far, from 0 to 1; None if that of the current input is unknown."""
         return self._files.share(self._current or self._first)
 
     def bytes_read(self) -> int:

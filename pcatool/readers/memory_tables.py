@@ -237,7 +237,7 @@ NUMBERS = "fiubO"
 
 
 class MemoryTable:
-    """Base of tables in memory: the methods of `Table` that are trivial there."""
+    """Base of tables in memory: the methods of `Table` that are the same for all of these."""
 
     columns: tuple[Column, ...]
     text = False

@@ -276,7 +276,7 @@ def choose_features(
 
 
 def _numbers_as_text_remedy(columns: Sequence[Column]) -> str:
-    """Return the remedy that reads numbers stored as text, or "" if there are none."""
+    """Return the remedy for columns that store only numbers as text: to name these with -c; "" without such columns."""
     written = [i for i, column in enumerate(columns) if column.numbers_in_text == "all"]
     if not written:
         return ""

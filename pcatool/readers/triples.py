@@ -202,7 +202,7 @@ def table_to_fit(
 
 
 def _note_odd_names(triples: Triples, reporter: Reporter) -> None:
-    """Note names such as NA: in text they may be ordinary words, and are not taken as missing."""
+    """Show a note on names such as NA, which are read as names of users or items and not as missing."""
     for what, names in (("a user", triples.users), ("an item", triples.items)):
         odd = [name for name in names if name.lower() in {null.lower() for null in NULLS}]
         if odd:
