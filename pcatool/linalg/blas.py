@@ -29,7 +29,7 @@ Second = TypeVar("Second")
 TWO_THREADS_FROM = 2048
 
 # Thread identifier -> stack of the BLAS thread counts that this thread has requested, the current one last.
-_wishes: dict[int, list[int]] = {}
+_requests: dict[int, list[int]] = {}
 # Package -> its number of BLAS threads before the first request.
 _before: dict[str, int] = {}
 _lock = threading.Lock()
@@ -45,7 +45,10 @@ def thread_count(d: int) -> int:
 
 @cache
 def _openblas(package: str) -> tuple[Any, Any] | None:
-    """Return the thread-count setter and getter of the OpenBLAS in a package's wheel; None for any other BLAS."""
+    """Return the functions that set and get the number of OpenBLAS threads of `package`; None for another BLAS.
+
+    `package` is "numpy" or "scipy", imported already. OpenBLAS is searched in the libraries of its wheel.
+    """
     home = sys.modules[package].__file__ or ""
     for path in sorted((Path(home).parent.parent / f"{package}.libs").glob("*openblas*")):
         library = ctypes.CDLL(str(path))
@@ -63,9 +66,9 @@ def _openblas(package: str) -> tuple[Any, Any] | None:
 def threads(count: int) -> Iterator[None]:
     """Run the body with `count` BLAS threads in numpy and, if scipy.linalg is already loaded, in scipy.
 
-    The setting is global to the process. A helper thread that runs in the context of another thread keeps the count
-    of that thread. When several threads request a count at the same time, the smallest count applies until the last
-    of the threads has left.
+    The setting is global to the process. While several threads run such bodies, the smallest of their counts applies;
+    when the last body ends, the count from before is restored. In a helper thread that runs in the context of another
+    thread's body, the count of that body stays.
     """
     me = threading.get_ident()
     owner = _owner.get()
@@ -73,48 +76,48 @@ def threads(count: int) -> Iterator[None]:
         yield
         return
     mine = _owner.set(me)
-    _wish(me, count)
+    _request(me, count)
     try:
         yield
     finally:
-        _wish(me, None)
+        _request(me, None)
         _owner.reset(mine)
 
 
-def _set() -> None:
-    """Set BLAS to the smallest requested count, or restore the original count when no request is left."""
+def _apply_requests() -> None:
+    """Set BLAS to the smallest count in `_requests`; without requests, restore the count from before them."""
     for package in ("numpy", "scipy") if "scipy.linalg" in sys.modules else ("numpy",):
         controls = _openblas(package)
         if controls is not None:
             setter, getter = controls
             before = _before.setdefault(package, getter())
-            setter(min(wishes[-1] for wishes in _wishes.values()) if _wishes else before)
-    if not _wishes:
+            setter(min(counts[-1] for counts in _requests.values()) if _requests else before)
+    if not _requests:
         _before.clear()
 
 
 def _after_fork() -> None:
-    """Drop the requests of all other threads in a forked child, where only the forking thread still runs."""
-    for owner in set(_wishes) - {threading.get_ident()}:
-        del _wishes[owner]
+    """In a forked child, drop the requests of threads that the child does not have, and release the lock."""
+    for owner in set(_requests) - {threading.get_ident()}:
+        del _requests[owner]
     if _before:
-        _set()
+        _apply_requests()
     _lock.release()
 
 
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork)
 
 
-def _wish(owner: int, count: int | None) -> None:
-    """Add a request of the thread `owner`, or remove its latest request when `count` is None."""
+def _request(owner: int, count: int | None) -> None:
+    """Add a request of the thread `owner`, or remove its latest request if `count` is None; then set BLAS."""
     with _lock:
         if count is not None:
-            _wishes.setdefault(owner, []).append(count)
-        elif len(_wishes[owner]) > 1:
-            _wishes[owner].pop()
+            _requests.setdefault(owner, []).append(count)
+        elif len(_requests[owner]) > 1:
+            _requests[owner].pop()
         else:
-            del _wishes[owner]
-        _set()
+            del _requests[owner]
+        _apply_requests()
 
 
 def factorise_both(d: int, first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:

@@ -44,6 +44,7 @@ def principal_angles(A: Array, B: Array) -> Array:
 
 
 def _orthonormal(A: Array) -> Array:
+    """Return an orthonormal basis (d, rank) of the column space of A (d, k)."""
     U, s, _ = np.linalg.svd(A, full_matrices=False)
     return np.asarray(U[:, s > RANK_TOLERANCE])
 
@@ -63,18 +64,19 @@ CLOSE_ROTATION = 1e-3
 
 
 def is_accurate(eigenvalues: Array, error: Array) -> NDArray[np.bool_]:
-    """Return a mask of the eigenvalues whose relative error is at most ACCURATE; False for an eigenvalue of 0."""
+    """Return a mask of the eigenvalues above 0 whose bound `error` is at most ACCURATE times the eigenvalue."""
     return (eigenvalues > 0) & (error <= ACCURATE * eigenvalues)
 
 
 def certify(
     apply: Callable[[Array], Array], eigenvalues: Array, error: Array, basis: Array, total: float, all_known: bool
 ) -> dict[str, Any]:
-    """Return the certificate of a solution, as stored in the model.
+    """Return the certificate of k components, the directions `basis` (d, k) of S, as stored in the model.
 
-    The certificate holds the eigen-residual and the orthonormality of the kept directions, the relative error of each
-    kept eigenvalue, the pairs of close components and, if all eigenvalues are known, the trace closure.
-    `apply` multiplies by S, (d, k) -> (d, k); `error` bounds the rounding error of each eigenvalue.
+    The certificate has the largest eigen-residual, the orthonormality of `basis`, the relative error of each of the
+    first k eigenvalues, the pairs of close components and, if all eigenvalues are known, the trace closure: the
+    relative difference between their sum and `total`, the trace of S. `apply` returns S times a matrix (d, k); its
+    result is overwritten. `error` (m,) bounds the rounding error of each of the `eigenvalues` (m,).
     """
     k = basis.shape[1]
     largest = eigenvalues[0]  # residuals are divided by this value first, because their squares could overflow
@@ -90,7 +92,9 @@ def certify(
     certificate: dict[str, Any] = {
         "eigen_residual": float(np.max(residual_norms)),
         "orthonormality": off,
-        "relative_error": [_digits(e, v) if v > 0 else None for e, v in zip(error[:k], eigenvalues[:k], strict=True)],
+        "relative_error": [
+            _relative_error(e, v) if v > 0 else None for e, v in zip(error[:k], eigenvalues[:k], strict=True)
+        ],
         "vouched": is_accurate(eigenvalues, error)[:k].tolist(),
         "close_pairs": _close_pairs(eigenvalues, error, k),
     }
@@ -99,7 +103,7 @@ def certify(
     return certificate
 
 
-def _digits(error: float, value: float) -> float:
+def _relative_error(error: float, value: float) -> float:
     """Return error / value rounded up to two digits, at most MEANINGLESS because JSON has no infinity."""
     with np.errstate(over="ignore"):
         return float(f"{min(error / value * 1.005, MEANINGLESS):.1e}")

@@ -1,4 +1,6 @@
-"""Cross-moments X^T H Y of features and labels, one block at a time, and the spectrum of M M^T.
+"""Cross-moments M = X^T H Y of features and labels, one block at a time, and the spectrum of M M^T.
+
+X (n, d) are the features, Y (n, t) the labels; H subtracts the column means.
 
 As in moments.py, each block is centred on its own mean and blocks are merged by the formula of Chan, Golub and LeVeque.
 The formula also holds for products of two tables, so an offset of the columns costs no digits.
@@ -41,18 +43,21 @@ FEW_CLASSES = 64
 
 
 class CrossMoments(NamedTuple):
-    """The accumulator of supervised PCA: the sufficient statistic of some rows for the label kernel Y Y^T."""
+    """Sums over some rows that supervised PCA with the label kernel Y Y^T needs: means, squares and cross-moments."""
 
     centre: Centre  # of the features
     squares: Array  # (d,) sum of (x - mu)^2
-    label: Centre  # of the label columns; for classes, the means are their shares
+    label: Centre  # of the labels; for classes, the means are the shares of rows in each class
     label_squares: Array  # (t,) sum of (y - nu)^2
     cross: Array  # (t, d) sum of (y - nu)(x - mu)^T
-    slots: NDArray[np.intp]  # (t,) columns of Y that are present: a block holds only the classes of its rows
+    slots: NDArray[np.intp]  # (t,) which columns of Y the t labels are: a block may lack classes
 
     @classmethod
     def of_numbers(cls, X: Array, Y: Array, x_origin: Array, y_origin: Array) -> CrossMoments:
-        """Return the cross-moments of features X (n, d) and numeric labels Y (n, t)."""
+        """Return the cross-moments of features X (n, d) and numeric labels Y (n, t).
+
+        The origins (d,) and (t,) are subtracted from the rows first; only sums with equal origins can be merged.
+        """
         centre, Xc, x_rest = center_block(X, x_origin)
         label, Yc, y_rest = center_block(Y, y_origin)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -62,7 +67,7 @@ class CrossMoments(NamedTuple):
 
     @classmethod
     def of_classes(cls, X: Array, codes: NDArray[np.intp], x_origin: Array) -> CrossMoments:
-        """Return the cross-moments of features X (n, d) and class numbers `codes` (n,)."""
+        """Return the cross-moments of features X (n, d) and class numbers `codes` (n,), about `x_origin` (d,)."""
         centre, Xc, rest = center_block(X, x_origin)
         slots, counts, cross = class_sums(Xc, codes)
         n, zeros = len(X), np.zeros(len(slots))
@@ -79,16 +84,16 @@ class CrossMoments(NamedTuple):
 
     @property
     def sizes(self) -> Array:
-        """Reference values (d + 1,) of the relative rounding errors: squares of the features, then of all labels."""
+        """Sums of squares (d + 1,) to which relative rounding errors refer: of each feature, then of all labels."""
         return np.append(self.squares, self.label_squares.sum())
 
     @property
     def t(self) -> int:
-        """Number of columns of Y up to the last one present in these rows."""
+        """Number of columns of Y, as far as these rows show: the largest of `slots`, plus 1."""
         return int(self.slots.max()) + 1
 
     def merge(self, other: CrossMoments) -> CrossMoments:
-        """Return the cross-moments of these rows followed by the rows of `other`; overwrites self's `cross`."""
+        """Return the cross-moments of these rows followed by the rows of `other`; may overwrite `self.cross`."""
         t = max(self.t, other.t)
         left, right = self._spread(t), other._spread(t)
         centre, delta, weight = left.centre.merge(right.centre)
@@ -114,23 +119,23 @@ class CrossMoments(NamedTuple):
         return CrossMoments(centre, squares, label, label_squares, cross, left.slots)
 
     def with_squares(self, squares: Array) -> CrossMoments:
-        """Return a copy with the given sums of squares (d,)."""
+        """Return a copy with `squares` (d,) as the sums of squares of the features."""
         return self._replace(squares=squares)
 
     def without(self, columns: NDArray[np.intp]) -> CrossMoments:
-        """Return a copy in which the given features are constant, equal to their mean."""
+        """Return a copy with squares and cross-moments 0 for the features at the indices `columns`, as if constant."""
         squares, cross = self.squares.copy(), self.cross.copy()
         squares[columns] = cross[:, columns] = 0.0
         return self._replace(squares=squares, cross=cross)
 
     def take(self, columns: NDArray[np.intp]) -> CrossMoments:
-        """Return the cross-moments of the given features only."""
+        """Return the cross-moments of the features at the indices `columns` only."""
         return self._replace(
             centre=self.centre.take(columns), squares=self.squares[columns], cross=self.cross[:, columns]
         )
 
     def of_labels(self, places: NDArray[np.intp]) -> CrossMoments:
-        """Return the cross-moments of the given columns of Y only, renumbered from 0."""
+        """Return the cross-moments of the labels at the indices `places` only, renumbered from 0."""
         return self._replace(
             label=self.label.take(places),
             label_squares=self.label_squares[places],
@@ -139,7 +144,7 @@ class CrossMoments(NamedTuple):
         )
 
     def _spread(self, t: int) -> CrossMoments:
-        """Return the cross-moments with t columns of Y; columns that these rows lack are 0."""
+        """Return the cross-moments with all columns 0 to t - 1 of Y; sums of columns not in `slots` are 0."""
         if np.array_equal(self.slots, np.arange(t)):
             return self
 
@@ -158,9 +163,9 @@ class CrossMoments(NamedTuple):
 
 
 def class_sums(X: Array, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
-    """Return class numbers (t,), rows per class (t,) and the sum of the rows of each class (t, d).
+    """Return class numbers (t,), rows per class (t,) and the sum of the rows of X (n, d) in each class (t, d).
 
-    With few classes, classes without rows are included.
+    `codes` (n,) are the class numbers of the rows. Up to FEW_CLASSES, classes without rows are included.
     """
     class_count = int(codes.max()) + 1
     if class_count <= FEW_CLASSES:
@@ -174,19 +179,19 @@ def class_sums(X: Array, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], Arr
 
 
 def _squares(Y: Array, rest: Array) -> Array:
-    """Return the sum of squares of each centred column, corrected by `rest`, the sum that rounding left."""
+    """Return the sums of squares (d,) of centred columns Y (n, d), corrected for `rest`, their sums by rounding."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         return np.asarray(np.einsum("ij,ij->j", Y, Y) - rest * (rest / len(Y)))
 
 
 class ProductMatrix(NamedTuple):
-    """Products of X and Y with bounds on their errors; the input of `spectrum_of_cross` and `spectrum_of_quadratic`."""
+    """M = X^T H Y, or Q = X^T H Ky H X with a label kernel Ky (n, n), and bounds on the errors of its entries."""
 
-    values: Array  # M (d, t), or Q (d, d)
+    values: Array  # M (d, t) for `spectrum_of_cross`, or Q (d, d) for `spectrum_of_quadratic`
     length: Array  # (d,) lengths of the columns of X
     norm: Array | float  # (t,) lengths of the columns of Y; or one number, the root of a bound on the norm of Ky
-    rounding: Array  # (d,) relative errors: entry ij of M is known to rounding_i * length_i * norm_j
-    rows: int  # n
+    rounding: Array  # (d,) the error of entry ij of M is at most rounding_i * length_i * norm_j
+    rows: int  # number n of rows
     max_rank: int  # largest possible rank in exact arithmetic
     omitted_norm: float = 0.0  # norm of the part of the label kernel that M M^T leaves out
     scale_rounding: Array | float = 0.0  # (d,) relative errors of the scales by which the rows of M were divided
@@ -194,8 +199,9 @@ class ProductMatrix(NamedTuple):
 
 
 def spectrum_of_cross(M: ProductMatrix, wish: Wish) -> Spectrum:
-    """Return the spectrum of M M^T, computed from M (d, t) itself, which keeps twice the digits.
+    """Return the spectrum of M M^T from the SVD of M (d, t), which keeps twice the digits of M M^T.
 
+    Jacobi may replace the SVD if eigenvalues have too few digits for `wish`, the requested components.
     No d x d matrix is formed when t < d. The rank is that of the correlations: M divided by the column lengths of both
     tables. Its tolerance is the rounding of the entries, or the tolerance of numpy.linalg.matrix_rank if larger.
     """
@@ -223,11 +229,12 @@ def spectrum_of_cross(M: ProductMatrix, wish: Wish) -> Spectrum:
 
 
 def _compact(M: Array) -> Array:
-    """Return M (d, t), or if t > d a d x d matrix with the same left singular vectors and values."""
+    """Return M (d, t) if t <= d, else a d x d matrix with the same left singular vectors and values."""
     return M if M.shape[1] <= M.shape[0] else triangle(M.T).T
 
 
 def _rank(correlations: NDArray[np.floating[Any]], M: ProductMatrix) -> int:
+    """Return the rank of M from its descending singular values after division by the column lengths."""
     size = max(*M.values.shape, math.isqrt(M.rows))
     rank = min(rank_of(correlations, size, upper_median(M.rounding)), M.max_rank)
     if M.omitted_norm:
@@ -236,9 +243,10 @@ def _rank(correlations: NDArray[np.floating[Any]], M: ProductMatrix) -> int:
 
 
 def _eigenvalue_errors(M: ProductMatrix, U: Array, s: Array, solver: Array | float) -> Array:
-    """Return error bounds (m,) of the eigenvalues s^2.
+    """Return error bounds (m,) of the eigenvalues s^2 of M M^T, for the left singular vectors U (d, m) of M.
 
-    The errors come from the rounding of the entries of M, from the solver, and from the part that M leaves out.
+    `solver` bounds the errors of the singular values s (m,) in the decomposition; the bounds add the rounding of the
+    entries of M and the part of the label kernel that M leaves out.
     """
     (d, m), norm = U.shape, float(np.linalg.norm(M.norm))
     weight, rounding = np.abs(U) * M.length[:, None], M.rounding + M.scale_rounding
@@ -253,7 +261,7 @@ def _eigenvalue_errors(M: ProductMatrix, U: Array, s: Array, solver: Array | flo
 
 
 def spectrum_of_quadratic(Q: ProductMatrix) -> Spectrum:
-    """Return the spectrum of Q = X^T H Ky H X (d, d), for a label kernel Ky that is too large to factorise."""
+    """Return the spectrum of Q = X^T H Ky H X (d, d) by `eigh`, for a label kernel Ky too large to factorise."""
     d, norm = len(Q.values), float(Q.norm)
     with threads(thread_count(d)):
         scaled = np.linalg.eigvalsh(_normalized(Q.values, Q.length * norm, Q.length * norm))[::-1]
@@ -271,7 +279,10 @@ def spectrum_of_quadratic(Q: ProductMatrix) -> Spectrum:
 
 
 def _spectrum(U: Array, values: Array, error: Array, rank: int, route: str) -> Spectrum:
-    """Build a Spectrum: past the rank the eigenvalues are 0 and the directions any orthonormal completion."""
+    """Return the Spectrum with eigenvectors U (d, m) and eigenvalues `values` (m,) up to the rank.
+
+    Past the rank, the eigenvalues are 0 and the eigenvectors are any orthonormal completion.
+    """
 
     def leading(k: int) -> Array:
         return U[:, :k] if k <= rank else complete_basis(U[:, :rank], k)
@@ -280,5 +291,5 @@ def _spectrum(U: Array, values: Array, error: Array, rank: int, route: str) -> S
 
 
 def _normalized(M: Array, rows: Array, columns: Array | float) -> Array:
-    """Return M (d, t) with each row divided by `rows` (d,) and each column by `columns` (t,); zeros count as 1."""
+    """Return M (d, t), each row divided by `rows` (d,) and each column by `columns` (t,); divisors of 0 count as 1."""
     return np.asarray(M / safe_divisors(rows)[:, None] / safe_divisors(np.asarray(columns)))

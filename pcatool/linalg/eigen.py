@@ -58,7 +58,7 @@ SIGNS_AT_ONCE = 1 << 20
 
 
 def fix_signs(B: Array) -> Array:
-    """Return B (d, k) with the sign of each column chosen so that its first entry of largest size is positive."""
+    """Return a copy of B (d, k) with the sign of each column such that its first entry of largest size is positive."""
     d, k = B.shape
     signs = np.empty(k)
     step = max(SIGNS_AT_ONCE // d, 1)
@@ -72,9 +72,10 @@ def fix_signs(B: Array) -> Array:
 def graded_spectrum_of_scatter(
     R: Array, scale: Array, rank: int, smallest: float, rounding: Array, values: Array, error: Array
 ) -> Spectrum:
-    """Return the spectrum of diag(scale) R diag(scale) by Jacobi, for R (d, d) of unit diagonal.
+    """Return the spectrum of S = diag(scale) R diag(scale) by Jacobi, for R (d, d) of unit diagonal.
 
-    `smallest` is the smallest eigenvalue of R within the rank. `values` and `error` are the result of LAPACK's `eigh`.
+    `smallest` is the smallest eigenvalue of R within the rank; `rounding` (d,) as for `spectrum_of_scatter`. `values`
+    and `error` are the eigenvalues of S from LAPACK's `eigh` and their error bounds, which can tighten those of Jacobi.
     """
     d, noisiest = len(R), float(rounding.max())
     graded = _jacobi(_cholesky_factor(R, rank) * scale, rank, d, 2 * d * (noisiest + BACKWARD * EPS) / smallest)
@@ -90,10 +91,10 @@ def graded_spectrum_of_scatter(
 def graded_spectrum_of_factor(
     F: Array, length: Array, rank: int, smallest: float, rounding: Array, values: Array, error: Array
 ) -> Spectrum:
-    """Return the spectrum of F^T F by Jacobi, for F (r, d).
+    """Return the spectrum of F^T F by Jacobi, for F (r, d) with columns of `length` (d,).
 
-    `smallest` is the smallest singular value within the rank of F with columns of unit length. `values` and `error`
-    are the result of LAPACK.
+    `smallest` is the smallest singular value, within the rank, of F with its columns scaled to unit length; `rounding`
+    (d,) as for `spectrum_of_factor`. `values` and `error` are the eigenvalues of F^T F from LAPACK and their bounds.
     """
     d = F.shape[1]
     relative = 2 * (np.sqrt(d) * float(rounding.max()) + d * BACKWARD * EPS) / smallest
@@ -109,12 +110,12 @@ def graded_spectrum_of_factor(
 
 
 def _tightened(graded: Spectrum, values: Array, error: Array) -> Spectrum:
-    """Tighten the error bounds of Jacobi with the values of LAPACK, each known to `error`."""
+    """Return `graded`, from Jacobi, with smaller error bounds where LAPACK's `values`, known to `error`, are close."""
     return graded._replace(error=np.minimum(graded.error, np.abs(graded.eigenvalues - values) + error))
 
 
 def _cholesky_factor(R: Array, rank: int) -> Array:
-    """Return G (rank, d) with G^T G = R; pivoting keeps the rounding errors harmless."""
+    """Return G (rank, d) with G^T G = R (d, d), from Cholesky with pivoting, which is accurate for singular R, too."""
     from scipy.linalg import lapack
 
     with threads(thread_count(len(R))):
@@ -125,9 +126,10 @@ def _cholesky_factor(R: Array, rank: int) -> Array:
 
 
 def _jacobi(F: Array, rank: int, count: int, relative: float) -> Spectrum:
-    """Return the spectrum of F^T F by one-sided Jacobi, with `count` eigenvalues of relative error `relative`.
+    """Return the spectrum of F^T F by one-sided Jacobi, padded with zeros from the rank to `count` eigenvalues.
 
-    Eigenvectors past the rank are any orthonormal completion.
+    `relative` is the relative error bound of each eigenvalue. Eigenvectors past the rank are any orthonormal
+    completion.
     """
     values, V = jacobi_wide(F) if len(F) < F.shape[1] else _jacobi_square(F)
     values = np.concatenate([values[:rank], np.zeros(count - rank)])
@@ -142,7 +144,7 @@ def jacobi_wide(F: Array) -> tuple[Array, Array]:
     """Return eigenvalues (r,) and eigenvectors (d, r) of F^T F, for F (r, d) with r < d, without a d x d matrix.
 
     The rows of F^T are sorted by size, then factorised by QR with column pivoting, which preserves the scale of every
-    row (Cox and Higham 1998, BIT 38(1)). Jacobi on the triangle preserves it too.
+    row (Cox and Higham 1998, BIT 38(1)). Jacobi on the triangular factor preserves this scale, too.
     """
     from scipy.linalg import qr
 
@@ -185,10 +187,11 @@ def triangle(F: Array) -> Array:
 
 
 def spectrum_of_scatter(S: Array, rounding: Array, wish: Wish, scale_rounding: Array | float = 0.0) -> Spectrum:
-    """Return the spectrum of a symmetric positive semidefinite S (d, d).
+    """Return the spectrum of a symmetric positive semidefinite S (d, d), by `eigh` or by Jacobi.
 
+    Jacobi is used if eigenvalues have too few digits for `wish`, the requested components.
     `rounding` (d,): entry S_ij has an error of at most (rounding_i + rounding_j) * sqrt(S_ii S_jj). `scale_rounding`
-    (d,): relative errors of the numbers by which the columns were divided; the rank does not depend on them.
+    (d,): relative errors of the numbers by which the columns were divided; the rank does not depend on these errors.
     """
     doing("solving")
     d, scale = len(S), _unit_scale(S)
@@ -210,9 +213,9 @@ def spectrum_of_scatter(S: Array, rounding: Array, wish: Wish, scale_rounding: A
 
 
 def _unit_rank(S: Array, rounding: float) -> int:
-    """Return the rank of S scaled to unit diagonal.
+    """Return the rank of S scaled to unit diagonal, for entries with the relative error `rounding`.
 
-    A Cholesky factorisation is tried first: if it succeeds, the rank is full, at a tenth of the time.
+    A Cholesky factorisation is tried first: success shows full rank, in a tenth of the time of the eigenvalues.
     """
     d, R = len(S), _of_unit_scale(S)
     # The norm bounds every eigenvalue; twice the tolerance leaves room for the rounding of the factor.
@@ -231,6 +234,7 @@ def unit_spectrum(S: Array) -> Array:
 
 
 def _of_unit_scale(S: Array) -> Array:
+    """Return S (d, d) scaled to unit diagonal; rows and columns with a diagonal of 0 are not scaled."""
     scale = _unit_scale(S)
     R = S / scale[:, None]
     R /= scale
@@ -238,17 +242,18 @@ def _of_unit_scale(S: Array) -> Array:
 
 
 def _unit_scale(S: Array) -> Array:
+    """Return the square roots (d,) of the diagonal of S, with 1 for 0 and below."""
     return safe_divisors(np.sqrt(np.maximum(np.diagonal(S), 0.0)))
 
 
 def spectrum_of_factor(
     F: Array, rounding: Array, rows: int, wish: Wish, scale_rounding: Array | float = 0.0
 ) -> Spectrum:
-    """Return the spectrum of F^T F from the factor F (r, d) itself, which keeps twice the digits.
+    """Return the spectrum of F^T F from the SVD of F (r, d), which keeps twice the digits of F^T F.
 
-    `rounding` (d,): column j of F has an error of at most rounding_j times its length. `scale_rounding`: see
-    `spectrum_of_scatter`. `rows` is the number of rows that F was computed from; their rounding errors add up like the
-    steps of a random walk.
+    `rounding` (d,): column j of F has an error of at most rounding_j times its length. `wish`, `scale_rounding`: see
+    `spectrum_of_scatter`. `rows` is the number of rows that F was computed from; the tolerance of the rank grows with
+    its square root, since rounding errors of rows add up like the steps of a random walk.
     """
     doing("solving")
     r, d = F.shape
@@ -274,8 +279,8 @@ def spectrum_of_factor(
 def _errors_of_squares(s: Array, vector_errors: Array, column_errors: Array, d: int, rank: int) -> Array:
     """Return error bounds (m,) of the eigenvalues s^2, for singular values s (m,) of a factor F.
 
-    `vector_errors` (m,) bounds the error of F v_j for each right singular vector; `column_errors` (d,) bounds that of
-    each column.
+    `vector_errors` (m,) bounds the error of F v_j for each right singular vector v_j of F; `column_errors` (d,) bounds
+    the error of each column of F.
     """
     own_error, m = backward_error(d, s[0]), len(s)
     if m < d:  # the null space of F, represented by one direction
@@ -285,10 +290,10 @@ def _errors_of_squares(s: Array, vector_errors: Array, column_errors: Array, d: 
 
 
 def spectrum_of_gram(F: Array, rounding: Array, rows: int, wish: Wish, scale_rounding: Array | float = 0.0) -> Spectrum:
-    """Return the spectrum of F^T F through the small matrix F F^T (r, r), for F (r, d) with r < d; never d x d.
+    """Return the spectrum of F^T F from the eigenvectors of F F^T (r, r), for F (r, d) with r < d.
 
-    The directions F^T u / s lose orthogonality where s is small, so the directions are made orthonormal again. See
-    `spectrum_of_factor` for the parameters.
+    No d x d matrix is formed. The directions F^T u / s lose orthogonality where s is small, so the directions are made
+    orthonormal again. The parameters are those of `spectrum_of_factor`; `rows` has no effect.
     """
     doing("solving")
     r, d = F.shape

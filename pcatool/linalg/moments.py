@@ -36,8 +36,8 @@ __all__ = [
 def center_rows(X: Array) -> Array:
     """Return X (n, d) with the mean of each row subtracted from this row, accurate at any offset.
 
-    A cell of the row is subtracted first, so the differences are small, and a row of equal cells gives exact zeros.
-    Missing cells (NaN) stay missing; the mean is over the other cells.
+    The first observed cell of the row is subtracted before the mean is computed, so the numbers are small, and a row of
+    equal cells gives exact zeros. Missing cells (NaN) stay missing; the mean is over the other cells.
     """
     Y = X - _first_cells(X)[:, None]
     Y -= _means(Y)[:, None]
@@ -46,14 +46,17 @@ def center_rows(X: Array) -> Array:
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is visible in the result
 def row_means(X: Array) -> Array:
-    """Return the mean of each row over its cells that are not NaN, (n,)."""
+    """Return the mean (n,) of each row of X (n, d) over its cells that are not NaN, accurate at any offset.
+
+    The mean of a row without such cells is NaN.
+    """
     first = _first_cells(X)
     means: Array = first + _means(X - first[:, None])
     return means
 
 
 def _first_cells(X: Array) -> Array:
-    """Return the first cell of each row that is not NaN, (n,); NaN if all are missing."""
+    """Return the first cell of each row that is not NaN, (n,); NaN for a row of only NaN."""
     first = X[:, 0].copy()
     missing = np.flatnonzero(np.isnan(first))
     first[missing] = X[missing, (~np.isnan(X[missing])).argmax(axis=1)]
@@ -61,7 +64,7 @@ def _first_cells(X: Array) -> Array:
 
 
 def _means(Y: Array) -> Array:
-    """Return the mean of each row over its cells that are not NaN, (n,).
+    """Return the mean (n,) of each row of Y (n, d) over its cells that are not NaN, without a shift.
 
     Columns are added one after the other, so the bits of a row's mean do not depend on the number of rows.
     """
@@ -96,7 +99,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 class Centre(NamedTuple):
-    """Count, weight and mean of some rows, about an origin; held by every part of sums over rows.
+    """Count, weight and column means of some rows, about an origin; part of all sums, such as `Moments`.
 
     Only centres with the same origin can be merged.
     """
@@ -118,9 +121,10 @@ class Centre(NamedTuple):
         return high + (low + self.low)
 
     def merge(self, other: Centre) -> tuple[Centre, Array, float]:
-        """Return the centre of both groups, the difference of their means (d,), and the weight of its square.
+        """Return the centre of both groups of rows, delta (d,) and a weight.
 
-        The merged scatter is the sum of both scatters plus this weight times delta delta^T.
+        delta is the mean of `other` minus the mean of self. The scatter of both groups is the sum of their scatters
+        plus weight * delta delta^T.
         """
         weight = self.weight + other.weight
         delta = (other.high - self.high) + (other.low - self.low)
@@ -139,9 +143,10 @@ class Centre(NamedTuple):
         return self._replace(origin=np.zeros(len(high)), high=high, low=low)
 
     def subtract(self, other: Centre) -> tuple[Centre, Array, float]:
-        """Undo `merge`: return the centre of these rows without the rows of `other`.
+        """Undo `merge`: return the centre of these rows without the rows of `other`, delta (d,) and a weight.
 
-        Also returned, as by `merge`: the difference of the means (d,), and the weight of its square in the scatter.
+        delta is the mean of `other` minus the mean of the remaining rows. The scatter of the remaining rows is the
+        scatter of self minus that of `other` minus weight * delta delta^T.
         """
         weight = self.weight - other.weight
         gap = (other.high - self.high) + (other.low - self.low)
@@ -162,10 +167,10 @@ class Centre(NamedTuple):
         return left, delta, weight * (other.weight / self.weight)
 
     def _errors(self, other: Centre, weight: float, pairs: float, one: float, two: float) -> tuple[float, float]:
-        """Return the error bounds of the weight and pairs that result from one addition or subtraction.
+        """Return the bounds `weight_error` and `pairs_error` of the result of `merge` or `subtract`.
 
-        `weight` and `pairs` are the largest numbers in the operation; `one` and `two` are the weights whose product is
-        added to the pairs.
+        `weight` and `pairs` are the largest of the numbers that are added or subtracted; `one` and `two` are the
+        weights of the two groups of rows, whose product is a term of `pairs`.
         """
         off = self.weight_error + other.weight_error
         if off or weight >= EXACT or not (self.weight.is_integer() and other.weight.is_integer()):
@@ -178,7 +183,7 @@ class Centre(NamedTuple):
     def divisor_error(self, ddof: int, *, reliability: bool) -> float:
         """Return the relative error bound of `divisor`; infinite if the divisor is not above 0.
 
-        The rounding errors of a sum of weights remain when rows are removed, and the sum becomes smaller.
+        When rows are removed, the bound grows: the errors of the sum of weights remain, and the sum becomes smaller.
         """
         divisor = self.divisor(ddof, reliability=reliability)
         if not divisor > 0:
@@ -197,13 +202,13 @@ class Centre(NamedTuple):
         return self.pairs / self.weight if reliability and ddof == 1 else self.weight - ddof
 
     def take(self, columns: NDArray[np.intp]) -> Centre:
-        """Return the centre of the given columns only."""
+        """Return the centre of the columns at these indices only."""
         fields = ("origin", "high", "low", "varies")
         return self._replace(**{name: getattr(self, name)[columns] for name in fields})
 
 
 def _varying(Y: Array) -> NDArray[np.bool_]:
-    """Return a mask (d,) of the columns that are not all zero; the first few rows are checked first, for speed."""
+    """Return a mask (d,) of the columns of Y (n, d) that are not all zero; a few rows are checked first, for speed."""
     varies = np.asarray(Y[:FEW].any(axis=0))
     if not varies.all():
         varies[~varies] = Y[:, ~varies].any(axis=0)
@@ -215,7 +220,8 @@ def center_block(
 ) -> tuple[Centre, Array, Array]:
     """Return the centre of the rows X (n, d), the centred rows times sqrt(w), and the weighted sum of the centred rows.
 
-    This sum (d,) would be 0 without rounding. `out` receives the centred rows; `out` may be X.
+    This sum (d,) would be 0 without rounding. `origin` (d,) is subtracted from the rows first. `out` (n, d), which may
+    be X, is overwritten by the second result.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         Y = np.subtract(X, origin, out=out)
@@ -240,7 +246,7 @@ def center_block(
 
 
 def estimated_weight_errors(rows: int, weight: float, pairs: float) -> tuple[float, float]:
-    """Return estimated errors of the sums `weight` and `pairs` when no bounds were saved.
+    """Return estimated errors of the sums `weight` and `pairs` of a `Centre`, for models that store no bounds.
 
     Whole sums are exact; other errors add up like the steps of a random walk.
     """
@@ -250,9 +256,9 @@ def estimated_weight_errors(rows: int, weight: float, pairs: float) -> tuple[flo
 
 
 def _sum_errors(w: Array, weight: float, pairs: float) -> tuple[float, float]:
-    """Return error bounds of the sum of the weights w (n,) and of the sum of their products.
+    """Return error bounds of `weight`, the sum of w (n,), and of `pairs`, the sum of w_i w_j over i != j.
 
-    The products are added one after the other, not pairwise.
+    The bound of `pairs` is larger, because numpy adds the products one after the other, not pairwise.
     """
     n = len(w)
     whole = bool(np.all(w == np.rint(w)))
@@ -268,7 +274,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of_block(cls, X: Array, origin: Array, w: Array | None = None) -> Moments:
-        """Return the moments of the rows X (n, d) with weights w (n,)."""
+        """Return the moments, about `origin` (d,), of the rows X (n, d) with weights w (n,)."""
         centre, Y, rest = center_block(X, origin, w)
         with np.errstate(over="ignore", invalid="ignore"):
             scatter = Y.T @ Y
@@ -294,13 +300,13 @@ class Moments(NamedTuple):
         return Moments(centre, scatter)
 
     def with_squares(self, squares: Array) -> Moments:
-        """Return a copy with the given sums of squares (d,) on the diagonal."""
+        """Return a copy with `squares` (d,) on the diagonal of the scatter."""
         scatter = self.scatter.copy()
         np.fill_diagonal(scatter, squares)
         return Moments(self.centre, scatter)
 
     def without(self, columns: NDArray[np.intp]) -> Moments:
-        """Return a copy in which the given columns are constant, equal to their mean."""
+        """Return a copy with the scatter 0 in the rows and columns at the indices `columns`, as if constant."""
         if not len(columns):
             return self
         scatter = self.scatter.copy()
@@ -308,7 +314,7 @@ class Moments(NamedTuple):
         return Moments(self.centre, scatter)
 
     def take(self, columns: NDArray[np.intp]) -> Moments:
-        """Return the moments of the given columns only."""
+        """Return the moments of the columns at these indices only."""
         return Moments(self.centre.take(columns), self.scatter[np.ix_(columns, columns)])
 
     @property
@@ -323,24 +329,24 @@ class Moments(NamedTuple):
 
     @property
     def sizes(self) -> Array:
-        """Reference values (d,) of the relative rounding errors: the sums of squares of the columns."""
+        """Sums of squares (d,) to which relative rounding errors refer: those of the columns."""
         return self.squares
 
     def scatter_about_zero(self) -> Array:
-        """Return the sum of w x x^T (d, d). Both terms are positive semidefinite, so no digits cancel."""
+        """Return the sum of w x x^T (d, d): the scatter plus W mu mu^T, two terms that do not cancel."""
         mu = self.centre.mean
         return self.scatter + np.outer(mu, mu * self.centre.weight)
 
 
 class MomentsAccumulator(Accumulator[Block, Moments]):
-    """Adds up the moments of rows, about an origin (d,)."""
+    """Adds up blocks of rows to `Moments`; the origin (d,) is subtracted from each row."""
 
     def __init__(self, origin: Array) -> None:
         self.origin = origin
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of one scatter."""
+        """Bytes of the scatter of one block."""
         return 8 * len(self.origin) ** 2
 
     def of_block(self, block: Block) -> Moments:
@@ -349,19 +355,19 @@ class MomentsAccumulator(Accumulator[Block, Moments]):
         return Moments.of_block(X, self.origin, w)
 
     def merge(self, one: Moments, other: Moments) -> Moments:
-        """Return the moments of both; overwrites the scatter of `one`."""
+        """Return the moments of the rows of `one` followed by those of `other`; overwrites the scatter of `one`."""
         return one.merge(other)
 
 
 class ColumnMoments(NamedTuple):
-    """The centre and the sums of squares of the columns of some rows, without the d x d scatter."""
+    """The centre of some rows and the sums of squares of their columns, without the d x d scatter."""
 
     centre: Centre
     squares: Array  # (d,) sum of w (x - mu)^2
 
     @classmethod
     def of_block(cls, X: Array, origin: Array, w: Array | None = None) -> ColumnMoments:
-        """Return the column moments of the rows X (n, d) with weights w (n,)."""
+        """Return the column moments, about `origin` (d,), of the rows X (n, d) with weights w (n,)."""
         centre, Y, rest = center_block(X, origin, w)
         with np.errstate(over="ignore", invalid="ignore"):
             return cls(centre, np.einsum("ij,ij->j", Y, Y) - rest * rest / centre.weight)
@@ -374,14 +380,14 @@ class ColumnMoments(NamedTuple):
 
 
 class ColumnMomentsAccumulator(Accumulator[Block, ColumnMoments]):
-    """Adds up the column moments of rows, about an origin (d,)."""
+    """Adds up blocks of rows to `ColumnMoments`; the origin (d,) is subtracted from each row."""
 
     def __init__(self, origin: Array) -> None:
         self.origin = origin
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of one row of sums."""
+        """Bytes of one sum over rows, (d,)."""
         return 8 * len(self.origin)
 
     def of_block(self, block: Block) -> ColumnMoments:
@@ -390,5 +396,5 @@ class ColumnMomentsAccumulator(Accumulator[Block, ColumnMoments]):
         return ColumnMoments.of_block(X, self.origin, w)
 
     def merge(self, one: ColumnMoments, other: ColumnMoments) -> ColumnMoments:
-        """Return the column moments of both."""
+        """Return the column moments of the rows of `one` followed by those of `other`."""
         return one.merge(other)

@@ -3,13 +3,13 @@
 From the sums a model can be fitted with more rows, with fewer rows, or with other options. The sums are about the mean
 and unscaled, so standardising, centring and the divisor can still be chosen. A model file holds these arrays:
 
-| array | shape | of | meaning |
+| array | shape | models | meaning |
 |---|---|---|---|
 | `means` | (2, d) | all | column means, each an unevaluated sum of two doubles |
 | `rounding` | (d,) | pca | error bound of entry S_ij of `scatter`: 2 sqrt(rounding_i S_ii rounding_j S_jj) |
 | | | factor | error bound of column j of `factor`, relative to its length |
 | | (d + 1,) | supervised | error bound of `cross`, as for `scatter`; the last entry is for all labels together |
-| `means_error` | (2, d) | all | errors of `means` and, second, those from updates; absent if `rounding` covers them |
+| `means_error` | (2, d) | all | error bounds of `means`; the part from updates; absent if `rounding` covers both |
 | `weights` | (2,) | weighted | sum of the weights w, and of w_i w_j over i != j |
 | `weights_error` | (2,) | weighted | error bounds of `weights`, where weights are not whole numbers |
 | `scatter` | (d, d) | pca | sum of w (x - mean)(x - mean)^T |
@@ -64,7 +64,10 @@ AT_ONCE = 32
 
 
 def check_sums(sums: RowSums, rounding: Array, mean: Array, variances: Array, divisor: float) -> None:
-    """Raise ModelError if the sums contradict the column means and variances (d,)."""
+    """Raise ModelError if the sums contradict the column means and variances (d,), or their error bounds are below 0.
+
+    `variances` times `divisor` are the sums of squares. A scatter must also be symmetric and in bounds.
+    """
     squares = sums.squares
     of_features = rounding[: len(squares)]
     if len(squares) != len(variances):
@@ -81,7 +84,7 @@ def check_sums(sums: RowSums, rounding: Array, mean: Array, variances: Array, di
 
 
 def _check_products(S: Array, length: Array) -> None:
-    """Raise ModelError unless S (d, d) is symmetric and |S_ij| <= length_i length_j; a few rows at a time."""
+    """Raise ModelError unless S (d, d) is symmetric and |S_ij| <= length_i length_j, for `length` (d,)."""
     for first in range(0, len(S), AT_ONCE):
         rows, others = slice(first, first + AT_ONCE), slice(first, None)
         products, bound = S[rows, others], np.outer(length[rows], length[others])
@@ -152,11 +155,11 @@ STEP = 3.0
 class Statistic(NamedTuple):
     """Sums over rows with bounds on their rounding errors; kept in a model for update, merge, subtract and refit.
 
-    Made by `summed` (after a fit), `of` (from a model file), `merged`, `less`, `without` and `take`.
+    `summed` builds it after a fit, `of` from a model file; `merged`, `subtract`, `without` and `take` from another.
     """
 
     sums: RowSums  # with origin 0
-    rounding: Array  # (d,) relative rounding of each column; with labels (d + 1,), the last entry for all labels
+    rounding: Array  # as in the table above: (d,), or with labels (d + 1,)
     classes: tuple[str, ...] = ()  # names of the classes whose 0/1 indicator columns are the labels
     # (2, d) error bounds of the means, and the part of these bounds that comes from rounding when the mean was updated
     # and not from errors of cells; None if `rounding` covers both.
@@ -164,9 +167,10 @@ class Statistic(NamedTuple):
 
     @classmethod
     def summed(cls, sums: RowSums, rounding: Array, classes: tuple[str, ...] = ()) -> Statistic:
-        """Build from sums about any origin, such as the first row.
+        """Return the statistic of sums about any origin, such as the first row.
 
-        `rounding` (d,): relative error of the cells of each column; with labels (d + 1,).
+        `rounding` (d,) is the relative rounding error of the centred cells of each column; with labels (d + 1,), and
+        the last entry is for all labels.
         """
         if isinstance(sums, CrossMoments):
             sums = sums._replace(label=sums.label.with_origin_zero())
@@ -175,7 +179,7 @@ class Statistic(NamedTuple):
 
     @property
     def feature_rounding(self) -> Array:
-        """Relative rounding of each feature column, (d,)."""
+        """Entries (d,) of `rounding` for the features, without the entry for labels."""
         return self.rounding[: len(self.sums.squares)]
 
     @property
@@ -187,7 +191,7 @@ class Statistic(NamedTuple):
 
     @property
     def update_error(self) -> Array:
-        """Rounding error from updates of the mean of each column, (d,); part of `mean_error`."""
+        """Error bound (d,) of the means from merging and removing rows; the part of `mean_error` not due to cells."""
         return np.zeros(len(self.sums.squares)) if self.mean_errors is None else self.mean_errors[1]
 
     @property
@@ -197,7 +201,7 @@ class Statistic(NamedTuple):
 
     @property
     def centre(self) -> Centre:
-        """Row count, weight and mean of the features."""
+        """Row count, weight and means of the features."""
         return self.sums.centre
 
     @property
@@ -226,15 +230,15 @@ class Statistic(NamedTuple):
         )._with_mean_errors(one, two, covered=True)
 
     def subtract(self, other: Statistic) -> Statistic:
-        """Return the statistic of these rows without the rows of `other`.
+        """Return the statistic of these rows without the rows of `other`; a triangular factor becomes a scatter.
 
         If the rows of `other` are not among these rows, a sum of squares may be below 0 by more than rounding; the
         caller must check this.
 
         The error of entry ij is at most 2 sqrt(e_i e_j) with e_i = rounding_i S_ii. By Cauchy's inequality the error of
         a sum or difference of two matrices is bounded in the same way, with e_i the sum of both. So adding and then
-        removing rows leaves no more than the rounding of these rows. Removed rows may have larger squares about the
-        remaining mean than about the mean of all rows.
+        removing rows leaves no more than the rounding of these rows. The error of the removed rows is increased first,
+        because these rows may have larger squares about the mean of the remaining rows than about the mean of all rows.
         """
         one, two, classes = self._aligned(other)
         one, two = one._with_scatter(), two._with_scatter()
@@ -268,10 +272,10 @@ class Statistic(NamedTuple):
         return Statistic(_varying(sums, rounding), rounding, classes)._with_mean_errors(one, two)
 
     def _with_mean_errors(self, one: Statistic, two: Statistic, *, covered: bool = False) -> Statistic:
-        """Return a copy with the error bounds of a mean that was computed from the means of `one` and `two`.
+        """Return a copy with `mean_errors` set, for means that were computed from the means of `one` and `two`.
 
-        Errors of sums over rows add up, also when rows are removed. If `covered`, and `rounding` already covers the
-        bounds, the statistic is returned unchanged.
+        Errors of sums over rows add up, also when rows are removed. With `covered`, the statistic is returned unchanged
+        if `rounding` already covers these errors.
         """
         before, now = one.centre, self.centre
         with np.errstate(all="ignore"):
@@ -286,7 +290,7 @@ class Statistic(NamedTuple):
         return self if covered else self._replace(mean_errors=np.stack([off, update_error]))
 
     def without(self, columns: NDArray[np.intp]) -> Statistic:
-        """Return a copy in which the given columns are constant."""
+        """Return a copy in which the columns at these indices are constant."""
         rounding = self.rounding.copy()
         rounding[columns] = EPS
         varies = self.centre.varies.copy()
@@ -296,7 +300,7 @@ class Statistic(NamedTuple):
         )
 
     def take(self, columns: NDArray[np.intp]) -> Statistic:
-        """Return the statistic of the given columns only."""
+        """Return the statistic of the columns at these indices only, with all labels."""
         of_labels = self.rounding[len(self.sums.squares) :]
         mean_errors = None if self.mean_errors is None else self.mean_errors[:, columns]
         return Statistic(
@@ -304,13 +308,16 @@ class Statistic(NamedTuple):
         )
 
     def _with_scatter(self) -> Statistic:
-        """Return the statistic with a scatter in place of a factor; this loses half of the digits for good."""
+        """Return the statistic with a scatter in place of a triangular factor, which loses half of the digits."""
         if not isinstance(self.sums, Triangle):
             return self
         return self._replace(sums=self.sums.moments(), rounding=product_rounding(self.rounding))
 
     def _aligned(self, other: Statistic) -> tuple[Any, Any, tuple[str, ...]]:
-        """Return both statistics with sums of one type, and the classes of both in order of first appearance."""
+        """Return both statistics with sums that can be merged, and the classes of both in order of first appearance.
+
+        The labels of `other` are renumbered by these classes; a factor becomes a scatter if the other sums are one.
+        """
         one, two = self, other
         if isinstance(one.sums, Moments) or isinstance(two.sums, Moments):
             one, two = one._with_scatter(), two._with_scatter()
@@ -322,7 +329,7 @@ class Statistic(NamedTuple):
         return one, two._replace(sums=right), tuple(slots)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the named arrays that a model file holds; see the module's table."""
+        """Return name -> array, as in a model file; the table at the top of this module lists them."""
         centre, sums = self.centre, self.sums
         named: dict[str, NDArray[Any]] = {"means": np.stack([centre.high, centre.low]), "rounding": self.rounding}
         if self.mean_errors is not None:
@@ -346,7 +353,10 @@ class Statistic(NamedTuple):
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]], rows: int) -> Statistic | None:
-        """Build from the arrays of a model file; None if the file holds no sums. Raise ModelError for bad arrays."""
+        """Return the statistic of the `rows` rows of a model file, from its arrays; None if it has no sums.
+
+        Raise ModelError for arrays that contradict each other.
+        """
         kind = [name for name in ("scatter", "factor", "cross") if name in arrays]
         if not kind:
             return None
@@ -375,7 +385,7 @@ class Statistic(NamedTuple):
         return cls(_varying(sums, arrays["rounding"]), arrays["rounding"], classes, arrays.get("means_error"))
 
     def product(self, V: Array) -> Array:
-        """Return the product of V (d, k) with the unscaled matrix that a fit decomposes: S, or X^T H Ky H X."""
+        """Return the scatter, or X^T H Y Y^T H X with labels, times V (d, k); uncertain columns count as constant."""
         sums = self.without(self.uncertain_columns).sums if len(self.uncertain_columns) else self.sums
         match sums:
             case Moments():
@@ -385,15 +395,16 @@ class Statistic(NamedTuple):
         return sums.cross.T @ (sums.cross @ V)
 
     def check(self, mean: Array, variances: Array, divisor: float) -> None:
-        """Raise ModelError if the sums contradict the column means and variances (d,)."""
+        """Like `check_sums`, for the sums of this statistic."""
         check_sums(self.sums, self.rounding, mean, variances, divisor)
 
 
 def product_rounding(rounding: Array) -> Array:
-    """Return the relative rounding (d,) of products of columns whose cells have the relative error `rounding` (d,).
+    """Return a (d,) such that products of columns i and j have a relative error of at most 2 sqrt(a_i a_j).
 
-    The product of columns i and j has the error (rounding_i + rounding_j) relative to the product of their lengths. By
-    Cauchy's inequality this is at most 2 sqrt(a_i a_j) with a_i = (t + rounding_i^2 / t) / 2, for every t > 0.
+    `rounding` (d,) is the relative error of each column, so the error of the product, relative to the product of the
+    lengths, is at most rounding_i + rounding_j. By Cauchy's inequality, a_i = (t + rounding_i^2 / t) / 2 suffices for
+    every t > 0.
     """
     known = rounding[rounding < UNKNOWN_ROUNDING]
     t = float(known.max()) if len(known) else 1.0
@@ -401,10 +412,10 @@ def product_rounding(rounding: Array) -> Array:
 
 
 def _gap_errors(gap: Array, sizes: Array) -> Array:
-    """Return the errors of sums of squares that come from the errors `gap` (d,) of a difference of two means.
+    """Return errors e of sums of squares that come from the errors `gap` (d,) of a difference of two means.
 
-    `gap` is scaled like the length of a column. The result has the shape of `sizes`, with the bound of
-    `product_rounding`.
+    `gap` is scaled like the length of a column. Products of columns i and j are off by at most 2 sqrt(e_i e_j). The
+    shape is that of the sums `sizes`: (d,), or with labels (d + 1,); the error of the labels is 0.
     """
     parts = relative_errors(gap, np.sqrt(sizes[: len(gap)]), none=0.0)
     t = float(parts.max())
@@ -413,7 +424,7 @@ def _gap_errors(gap: Array, sizes: Array) -> Array:
 
 
 def relative_errors(off: Array, sizes: Array, none: float = EPS) -> Array:
-    """Return errors relative to `sizes`, both (d,); `none` where the error is 0."""
+    """Return the errors `off` (d,) divided by `sizes` (d,), at most 1; `none` where the error is 0."""
     with np.errstate(all="ignore"):
         return np.where(off > 0, off / np.maximum(sizes, off), none)
 
@@ -424,22 +435,24 @@ def _pairs(rows: int) -> float:
 
 
 def _centre(rows: int, weight: Array, means: Array, errors: Iterable[float]) -> Centre:
+    """Return the centre with origin 0 of the arrays `weights`, `means` and `weights_error` of a model file."""
     zeros, (off, pairs_off) = np.zeros(means.shape[1]), map(float, errors)
     return Centre(rows, float(weight[0]), float(weight[1]), zeros, means[0], means[1], zeros > 0, off, pairs_off)
 
 
 def _differing(one: Centre, other: Centre) -> NDArray[np.bool_]:
-    """Return a mask (d,) of columns that vary in either group of rows, or differ between the groups.
+    """Return a mask (d,) of the columns that vary in a group of rows, or whose means differ between the groups.
 
-    Differences count even if their squares underflow.
+    Means that differ count even if the square of the difference underflows.
     """
     return np.asarray(one.varies | other.varies | (one.high != other.high) | (one.low != other.low))
 
 
 def _varying(sums: Any, rounding: Array, varies: NDArray[np.bool_] | None = None) -> Any:
-    """Return the sums with the mask of varying columns set; columns of unknown variance count as constant.
+    """Return a copy of the sums with the mask `centre.varies` set to `varies` (d,), and for labels likewise.
 
-    Without `varies`, a column varies if its sum of squares is not 0: a constant column has exactly 0.
+    Without `varies`, columns with a sum of squares above 0 vary. Columns whose `rounding` is at least
+    UNKNOWN_ROUNDING count as constant.
     """
     covered = rounding < UNKNOWN_ROUNDING
     varies = sums.squares > 0 if varies is None else varies
@@ -450,7 +463,7 @@ def _varying(sums: Any, rounding: Array, varies: NDArray[np.bool_] | None = None
 
 
 def _without_empty(sums: CrossMoments, classes: tuple[str, ...]) -> tuple[CrossMoments, tuple[str, ...]]:
-    """Drop the classes without rows, and recompute the shares of the other classes from whole counts."""
+    """Return sums and names without the classes that have no rows; shares are recomputed from whole counts."""
     n = sums.centre.rows
     counts = np.rint((sums.label.high + sums.label.low) * n)
     kept = np.flatnonzero(counts)  # keeps counts below 0, which show that the removed rows were not in the sums

@@ -24,7 +24,7 @@ Numbers = NDArray[np.integer[Any]]
 
 
 class ColumnSums(NamedTuple):
-    """Sums over the present cells of each column, about one origin per column, so that offsets cost no digits."""
+    """Count, mean and scatter of the present cells of each column, about one origin per column to save digits."""
 
     cells: NDArray[np.int64]  # (d,) number of present cells
     origin: Array  # (d,) first present cell; 0 for a column without any
@@ -43,7 +43,7 @@ class SparseRows(NamedTuple):
 
     @classmethod
     def of(cls, rows: Numbers, columns: Numbers, values: Array, n: int, d: int) -> SparseRows:
-        """Build the rows from cells in any order, each place given at most once; the order changes no bit."""
+        """Build n rows of d columns from cells in any order: row, column and value of each; no cell may occur twice."""
         order = np.argsort(_places(rows, columns, d), kind="stable")
         starts = np.zeros(n + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n), out=starts[1:])
@@ -116,7 +116,7 @@ class SparseRows(NamedTuple):
 def first_duplicate(rows: Numbers, columns: Numbers) -> tuple[int, int] | None:
     """Return the positions of two cells with equal row and column, or None if there are none.
 
-    Of several such pairs, the pair whose second cell comes first.
+    If there are several such pairs, the pair whose second cell comes first is returned.
     """
     if not len(rows):
         return None
@@ -149,9 +149,9 @@ DENSER = 256
 
 
 class ShiftedRows(NamedTuple):
-    """The centred table F = A - 1 m^T (n, d); the matrix that the sparse solvers multiply by."""
+    """The centred table F = A - 1 m^T (n, d), stored as sparse A and m; solvers multiply by it, never form it."""
 
-    centre: Centre
+    centre: Centre  # of the table, absent cells included
     squares: Array  # (d,) sums of squares about the mean
     cells: SparseRows  # A (n, d)
     shift: Array  # m (d,)
@@ -167,7 +167,7 @@ class ShiftedRows(NamedTuple):
         varies = sums.varies | ((c > 0) & ~full & (sums.origin != 0))
         squares = sums.scatter + np.where(full, 0.0, present * present * (c * ((n - c) / n)))
         whole = 2 * c > n
-        cells = _is_complete(table, whole & ~full)
+        cells = _with_explicit_zeros(table, whole & ~full)
         at = cells.columns
         values = np.where(whole[at], (cells.values - origin[at]) - high[at], cells.values)
         centre = _centre(n, origin, high, varies)
@@ -213,17 +213,17 @@ class ShiftedRows(NamedTuple):
         return K
 
     def moments(self) -> Moments:
-        """Return the moments of the rows, with the scatter F^T F (d, d)."""
+        """Return the moments of the table, with the scatter F^T F (d, d); F must be centred."""
         scatter = _self_product(self.cells.matrix())
         scatter -= np.outer(self.shift, self.shift * self.n)
         return Moments(self.centre, scatter)
 
 
 def _self_product(A: csr_array) -> Array:
-    """Return A^T A (d, d), computed by the faster of two ways.
+    """Return A^T A (d, d) as a dense array, by the faster of two ways.
 
-    Either blocks of rows of A are made dense and multiplied by BLAS, or the sparse product is made dense block by
-    block.
+    For fuller rows, blocks of rows of A are made dense and multiplied by BLAS; otherwise, rows of the sparse product
+    are computed and made dense block by block.
     """
     n, d = A.shape
     cells = np.diff(A.indptr).astype(np.float64)
@@ -240,8 +240,8 @@ def _self_product(A: csr_array) -> Array:
     return S
 
 
-def _is_complete(table: SparseRows, chosen: Mask) -> SparseRows:
-    """Return the rows with explicit zeros in all absent cells of the chosen columns (d,)."""
+def _with_explicit_zeros(table: SparseRows, chosen: Mask) -> SparseRows:
+    """Return the rows with zeros stored in all absent cells of the columns in the mask `chosen` (d,)."""
     if not chosen.any():
         return table
     number = np.cumsum(chosen) - 1
@@ -260,4 +260,5 @@ def _is_complete(table: SparseRows, chosen: Mask) -> SparseRows:
 
 
 def _centre(n: int, origin: Array, high: Array, varies: Mask) -> Centre:
+    """Return the centre of n rows of weight 1 with the mean origin + high, all arguments (d,)."""
     return Centre(n, float(n), float(n) * (n - 1), origin, high, np.zeros_like(high), varies)

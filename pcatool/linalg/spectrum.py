@@ -79,7 +79,7 @@ class Spectrum(NamedTuple):
     def resized(self, count: int) -> Spectrum:
         """Return the spectrum cut or padded with zeros to `count` eigenvalues.
 
-        `count` is the number that the data can have; rows that represent several rows give fewer.
+        Padding is for frequency weights: the observations, and so the eigenvalues, can outnumber the weighted rows.
         """
         m = len(self.eigenvalues)
         if count <= m:
@@ -96,7 +96,8 @@ class Spectrum(NamedTuple):
 def rank_of(values: NDArray[np.floating[Any]], size: int, rounding: float = 0.0) -> int:
     """Return the number of descending eigenvalues or singular values above rounding, for a matrix of unit scale.
 
-    The tolerance is that of numpy.linalg.matrix_rank, size * eps * largest, or size * rounding if larger.
+    The tolerance is that of numpy.linalg.matrix_rank, size * eps * largest value, or size * `rounding` if larger, with
+    `rounding` the error of the entries of the matrix and `size` its larger dimension.
     """
     if not len(values) or values[0] <= 0:
         return 0
@@ -109,25 +110,28 @@ def safe_divisors(length: Array) -> Array:
 
 
 def upper_median(values: Array) -> float:
-    """Return the upper median; numpy.median would import a large part of numpy."""
+    """Return the median; the upper of the two middle values if their number is even. numpy.median imports more."""
     return float(np.partition(values, len(values) // 2)[len(values) // 2])
 
 
 def backward_error(size: int, largest: float) -> float:
-    """Return a bound on the backward error of a LAPACK eigensolver for a matrix of this size and largest value."""
+    """Return a bound on the absolute errors of LAPACK's eigenvalues or singular values, given the largest of these.
+
+    `size` is the larger dimension of the matrix.
+    """
     return (BACKWARD + float(np.sqrt(size))) * EPS * float(largest)
 
 
 def is_graded(scale: Array) -> bool:
-    """Whether the column scales differ so much that Jacobi could compute small eigenvalues more accurately."""
+    """Return whether the scales of columns differ so much that Jacobi may be more accurate for small eigenvalues."""
     return float(scale.max()) > GRADED_RATIO * float(scale.min())
 
 
 def has_enough_digits(values: Array, error: Array, rank: int, wish: Wish) -> bool:
-    """Whether the eigenvalues that matter have a relative error below JACOBI_ERROR.
+    """Return whether the eigenvalues that `wish` needs have a relative error below JACOBI_ERROR.
 
-    Up to ALL_DIGITS_COLUMNS eigenvalues, and for a rule, all within the rank matter. Otherwise only the kept ones do,
-    because Jacobi takes eight times as long as LAPACK.
+    A number of components or a share of the variance needs the leading eigenvalues. A rule needs all within the rank.
+    If there are at most ALL_DIGITS_COLUMNS eigenvalues, all within the rank are checked in any case.
     """
     if len(values) <= ALL_DIGITS_COLUMNS or isinstance(wish, str):
         wanted = rank
@@ -139,14 +143,14 @@ def has_enough_digits(values: Array, error: Array, rank: int, wish: Wish) -> boo
 
 
 def count_positive(values: Array, rank: int) -> int:
-    """Return the rank, or the number of eigenvalues above 0 if rounding left fewer."""
+    """Return the rank, or the number of `values` above 0 if that is smaller because of rounding."""
     return min(rank, int(np.count_nonzero(values > 0)))
 
 
 def clip_eigenvalues(values: Array, rank: int) -> Array:
-    """Apply the one clipping rule: eigenvalues descending, at least 0, and 0 past the rank.
+    """Return the eigenvalues descending, at least 0, and 0 past the rank: the one clipping rule.
 
-    Before clipping, rounding may have made an eigenvalue negative or changed the order.
+    Rounding may have made an eigenvalue negative or changed the order.
     """
     values = np.maximum(values, 0.0)
     values[rank:] = 0.0
@@ -154,14 +158,14 @@ def clip_eigenvalues(values: Array, rank: int) -> Array:
 
 
 def leading_columns(vectors: Array) -> Callable[[int], Array]:
-    """Return a function that gives the first k columns of `vectors`; the `leading` of a Spectrum."""
+    """Return the function k -> first k columns of `vectors` (d, m), for `Spectrum.leading`."""
     return lambda k: vectors[:, :k]
 
 
 def orthonormal(V: Array) -> Array:
-    """Make the columns of V (d, k) orthonormal from left to right, keeping their signs; V is overwritten.
+    """Make the columns of V (d, k) orthonormal from left to right, keeping their signs; return V, overwritten.
 
-    Columns are processed a few at a time, because LAPACK and numpy allocate four more matrices of the input's size.
+    Columns are processed a few at a time, because a QR factorisation allocates four more matrices of its input's size.
     """
     d, k = V.shape
     step = max(AT_ONCE // d, 1)
@@ -172,12 +176,12 @@ def orthonormal(V: Array) -> Array:
                 some -= done @ (done.T @ some)
             Q, R = np.linalg.qr(some)
             np.multiply(Q, np.where(np.diagonal(R) < 0, -1.0, 1.0), out=some)
-    release_free_memory()  # those matrices are smaller than what comes next, which would not reuse them
+    release_free_memory()  # the matrices of QR are too small to be reused by later steps
     return V
 
 
 def complete_basis(V: Array, k: int) -> Array:
-    """Return V (d, r) with orthonormal columns added up to k columns, without a d x d matrix."""
+    """Return orthonormal V (d, r) with orthonormal columns added up to k columns, without a d x d matrix."""
     d, r = V.shape
     W = np.random.default_rng(0).standard_normal((d, k - r))
     for _ in range(2):  # two passes are enough (Kahan, Parlett)
@@ -186,9 +190,9 @@ def complete_basis(V: Array, k: int) -> Array:
 
 
 def largest_drop(eigenvalues: Array) -> int:
-    """Return the first j for which lambda_j - lambda_(j+1) is largest; 0 if all eigenvalues are equal.
+    """Return the number j of eigenvalues before the largest drop lambda_j - lambda_(j+1); 0 if all are equal.
 
-    Drops that differ only by rounding count as equal: 3, 2, 1 gives 1 whatever the rounding.
+    Drops that differ only by rounding error count as equal, and the first of them counts: 3, 2, 1 gives 1.
     """
     if len(eigenvalues) < 2:
         return 0
@@ -215,10 +219,10 @@ ROUNDED = 1 + 1e-9
 
 
 def eigenvalue_shifts(values: Array, p: Array, q: Array, r: Array | None = None, *, rank: int | None = None) -> Array:
-    """Return bounds (d,) on the displacements of descending eigenvalues (d,), for the error N given by p, q, r (d,).
+    """Return bounds (d,) on how far descending eigenvalues (d,) move by an error bounded by N.
 
-    See the module docstring for N. Past `rank` the bounds are valid but not sharp. The bounds are infinite if the
-    largest eigenvalue is not positive and finite.
+    N_ij = p_i q_j + q_i p_j + r_i r_j with p, q, r (d,), as in the docstring of the module. Past `rank` the bounds are
+    valid but not sharp. The bounds are infinite if the largest eigenvalue is not positive and finite.
     """
     largest = float(values[0])
     if not (largest > 0 and np.isfinite(largest)):
@@ -235,10 +239,10 @@ def eigenvalue_shifts(values: Array, p: Array, q: Array, r: Array | None = None,
 def _to_one_side(
     values: Array, p: Array, q: Array, r: Array, first_order: Array, rank: int | None, *, reverse: bool = False
 ) -> Array:
-    """Return bounds (d,) on the displacement of each of the descending `values` upwards, from the indices i >= j.
+    """Return bounds (d,) on how far each of the descending `values` moves upwards, from the indices i >= j.
 
-    `first_order` (d,) is N_jj, the first-order bound. `reverse` says that the order was reversed, which moves the range
-    of indices within `rank`.
+    `first_order` (d,) is N_jj, the first-order bound. With `reverse`, all arrays are in reversed order, so the indices
+    within `rank` are the last ones.
     """
     d = len(values)
     rest = [_later_sums(a * b) for a, b in ((p, q), (p, p), (q, q), (r, r))]
@@ -264,7 +268,7 @@ def _to_one_side(
 
 
 def _refined(values: Array, p: Array, q: Array, r: Array, at: NDArray[np.intp], t: Array) -> Array:
-    """Return improved bounds of the eigenvalues at the indices `at`, from valid bounds t of the same eigenvalues."""
+    """Return smaller bounds of the eigenvalues at the indices `at`, from valid bounds t of the same eigenvalues."""
     after = np.arange(len(values)) >= at[:, None]
     gaps = values[at][:, None] - values
     for _ in range(STEPS):
@@ -277,10 +281,10 @@ def _refined(values: Array, p: Array, q: Array, r: Array, at: NDArray[np.intp], 
 
 
 def _error_norm(pq: Array, pp: Array, qq: Array, rr: Array) -> Array:
-    """Return the norm of N from its sums of products; see the module docstring."""
+    """Return a bound on the norm of D^(-1/2) N D^(-1/2) from the sums of p q / D, p^2 / D, q^2 / D and r^2 / D."""
     return np.asarray(pq + np.sqrt(pp) * np.sqrt(qq) + rr)
 
 
 def _later_sums(terms: Array) -> Array:
-    """Return the sum of all later terms for each term, (d,)."""
+    """Return, for each term, the sum of all terms after it, (d,); 0 for the last."""
     return np.append(np.cumsum(terms[::-1])[::-1][1:], 0.0)

@@ -15,14 +15,14 @@ __all__ = ["Triangle", "TriangleAccumulator", "triangle_bytes"]
 
 
 class Triangle(NamedTuple):
-    """Centre of some rows, and the R factor of a QR factorisation of these rows minus their mean."""
+    """Centre of some rows, and the R factor of a QR factorisation of these rows minus their mean, times sqrt(w)."""
 
     centre: Centre
     R: Array  # (min(n, d), d) R^T R is the scatter
 
     @classmethod
     def of_block(cls, X: Array, origin: Array, w: Array | None = None) -> Triangle:
-        """Return the centre and R factor of the rows X (n, d) with weights w (n,)."""
+        """Return the centre, about `origin` (d,), and R factor of the rows X (n, d) with weights w (n,)."""
         centre, Y, rest = center_block(X, origin, w)
         with np.errstate(over="ignore", invalid="ignore"):
             Y -= rest / centre.weight if w is None else np.outer(np.sqrt(w), rest / centre.weight)
@@ -34,7 +34,7 @@ class Triangle(NamedTuple):
         return Triangle(centre, triangle(np.vstack([self.R, other.R, np.sqrt(weight) * delta])))
 
     def without(self, columns: NDArray[np.intp]) -> Triangle:
-        """Return a copy in which the given columns are constant, equal to their mean."""
+        """Return a copy in which the columns at these indices are 0 in the factored rows, as if constant."""
         if not len(columns):
             return self
         R = self.R.copy()
@@ -42,22 +42,22 @@ class Triangle(NamedTuple):
         return Triangle(self.centre, triangle(R))
 
     def take(self, columns: NDArray[np.intp]) -> Triangle:
-        """Return the centre and R factor of the given columns only."""
+        """Return the centre and R factor of the columns at these indices only."""
         return Triangle(self.centre.take(columns), triangle(self.R[:, columns]))
 
     @property
     def sizes(self) -> Array:
-        """Reference values (d,) of the relative rounding errors: the sums of squares of the columns."""
+        """Sums of squares (d,) to which relative rounding errors refer: those of the columns."""
         return self.squares
 
     def moments(self) -> Moments:
-        """Return the rows' moments, with the scatter R^T R; small eigenvalues lose half of their digits."""
+        """Return the moments of the rows, with the scatter R^T R; small eigenvalues lose half of their digits."""
         with np.errstate(over="ignore", invalid="ignore"):
             return Moments(self.centre, self.R.T @ self.R)
 
     @property
     def size(self) -> int:
-        """Number of elements of the factor."""
+        """Number of elements of R."""
         return int(self.R.size)
 
     @property
@@ -68,24 +68,24 @@ class Triangle(NamedTuple):
 
 
 def triangle_bytes(d: int) -> int:
-    """Bytes of a triangle (d, d), stored as a square."""
+    """Bytes of a triangular factor R (d, d), stored as a full matrix."""
     return 8 * d * d
 
 
 class TriangleAccumulator(Accumulator[Block, Triangle]):
-    """Adds up the triangles of rows, about an origin (d,)."""
+    """Adds up blocks of rows to a `Triangle`; the origin (d,) is subtracted from each row."""
 
     def __init__(self, origin: Array) -> None:
         self.origin = origin
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of the triangle of one block."""
+        """Bytes of the R factor of one block."""
         return triangle_bytes(len(self.origin))
 
     @property
     def height(self) -> int:
-        """Rows of a block whose reduction to a triangle outweighs the merge of two triangles."""
+        """Number of rows to which blocks are joined, so that QR of a block costs more than a merge of triangles."""
         return 2 * len(self.origin)
 
     def of_block(self, block: Block) -> Triangle:
@@ -94,5 +94,5 @@ class TriangleAccumulator(Accumulator[Block, Triangle]):
         return Triangle.of_block(X, self.origin, w)
 
     def merge(self, one: Triangle, other: Triangle) -> Triangle:
-        """Return the triangle of both."""
+        """Return the triangle of the rows of `one` followed by those of `other`."""
         return one.merge(other)

@@ -1,5 +1,5 @@
 """Rules for the number of components, one per file.
 
-Begin with `base`: the evidence that a rule sees, `decide`, which turns a wish for k into a number, and `compare`, which
-asks all rules.
+Begin with `base`: the evidence that a rule sees, `decide`, which turns any value of `-k` into a number, and `compare`,
+which asks all rules.
 """

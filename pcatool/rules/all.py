@@ -1,4 +1,4 @@
-"""Every component that carries variance: the rank.
+"""Rule `all`: keep every component that has variance, which is the rank.
 
 When to prefer it: nothing may be lost, or the choice is made later. Assumes nothing.
 """
@@ -11,5 +11,5 @@ __all__ = ["everything"]
 
 
 def everything(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the rank."""
+    """Choose all components up to the rank; `number` is not used."""
     return Choice(evidence.rank, "the rank of the data")

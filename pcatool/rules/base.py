@@ -1,4 +1,4 @@
-"""Protocol of a rule; `decide`, the one place where a wish for k becomes a number; `compare`, which asks all rules."""
+"""Protocol of a rule; `decide`, which turns any value of `-k` into a number; `compare`, which asks all rules."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = [
     "split_rule",
 ]
 
-# Rules that need eigenvalues only, so that they suit any method; the other rules need the covariance of rows.
+# Rules that need only eigenvalues, so that they suit any method; the other rules need the covariance of rows.
 SPECTRAL_RULES = ("all", "ratio", "eigenvalue", "kaiser", "broken-stick", "elbow")
 
 
 class Evidence(NamedTuple):
-    """Facts that a rule may use to choose k. Built by each method after a fit, and from a model."""
+    """Facts from a fit or from a model that a rule may use to choose k."""
 
     eigenvalues: Array  # every known eigenvalue, descending, 0 past the rank
     total_variance: float
@@ -46,10 +46,11 @@ class Evidence(NamedTuple):
     standardized: bool = False
     ddof: int = 0
     seed: int = 0
-    rows: Callable[[], Array] | None = None  # returns the rows as fitted, (n, d) centred and scaled; None when not held
-    weights: Callable[[], Array] | None = None  # returns the weights (n,); their roots multiply the rows
-    constant: int = 0  # number of columns with a single value
-    whole: str = "variance"  # name of the sum of the eigenvalues
+    # Returns the rows (n, d), centred, scaled and multiplied by the roots of their weights; None when not in memory.
+    rows: Callable[[], Array] | None = None
+    weights: Callable[[], Array] | None = None  # returns the weights (n,) of the rows; None without weights
+    constant: int = 0  # number of columns whose values are all equal
+    whole: str = "variance"  # name of the sum of the eigenvalues, for reasons
     method: str = "pca"  # method that computed the eigenvalues
 
     @property
@@ -59,12 +60,12 @@ class Evidence(NamedTuple):
 
     @property
     def varying(self) -> int:
-        """Number of columns that can carry variance; about 0, constant columns count too."""
+        """Number of columns that can have variance; without centring, constant columns count, too."""
         return self.d - (self.constant if self.centered else 0)
 
     @property
     def possible(self) -> int:
-        """Largest number of components that the rows and columns allow; with EM the noise has full rank."""
+        """Largest number of components that the rows and columns allow; only columns count for probabilistic PCA."""
         return self.varying if self.method == "probabilistic" else min(self.degrees, self.varying)
 
     @property
@@ -79,44 +80,45 @@ class Evidence(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A number of components, and the reason in one line."""
+    """A number of components k, and the reason for it in one line."""
 
     k: int
     reason: str
 
 
+# The second argument is the number after the colon, as in `ratio:0.05`; most rules take none.
 Rule = Callable[[Evidence, float | None], Choice]
 
 
 def above(values: Array, bound: Array | float, *, equal: bool = False) -> NDArray[np.bool_]:
     """Return a mask of the values above a bound; with `equal`, of those above or equal to the bound.
 
-    The bound has a slack of a few rounding errors: rounding neither lifts a value above the bound nor keeps one below.
+    A value that differs from its bound only by rounding error counts as equal to the bound.
     """
     slack = 8 * max(len(values), 1) * np.finfo(float).eps
     return values >= bound * (1 - slack) if equal else values > bound * (1 + slack)
 
 
 def leading_passing(passed: NDArray[np.bool_], test: str) -> Choice:
-    """Choose the leading components that pass a test, up to the first that fails; at least 1.
+    """Choose the components before the first that fails a test, but at least 1.
 
-    `passed` is the result per component, `test` its description for the reason.
+    `passed` is the result of the test for each component, `test` describes the test in the reason.
     """
     k = int(np.argmin(np.append(passed, False)))
     return Choice(k, f"{test}: the first {k}") if k else Choice(1, f"{test}: none, so 1 is kept")
 
 
 def split_rule(name: str) -> tuple[str, float | None]:
-    """Split `ratio:0.05` into name and number; without a number, use the registered default."""
+    """Split `ratio:0.05` into name and number; without a number, return the default of the rule, or None."""
     rule, _, number = name.partition(":")
     return rule, float(number) if number else RULES[rule].default
 
 
 def decide(wish: int | float | str, evidence: Evidence) -> Choice:
-    """Return k for a number, a share of the variance, or the name of a rule.
+    """Return k and the reason for a number, a share of the variance, or the name of a rule.
 
-    Raise `DataError` if the number is more than the rows and columns allow, and `RefusedError` if the rule cannot be
-    applied to the evidence.
+    A share or a rule gives at least 1 and at most the rank. Raise `DataError` if the number is more than the rows and
+    columns allow, and `RefusedError` if the rule needs facts that the evidence lacks.
     """
     if isinstance(wish, int):
         return Choice(_within_bound(wish, evidence), "asked for")
@@ -142,6 +144,7 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
 
 
 def _within_bound(k: int, evidence: Evidence) -> int:
+    """Return k; raise `DataError` if k is more than the rows or the columns."""
     bound = min(evidence.n, evidence.d)
     if k > bound:
         raise DataError(
@@ -158,7 +161,7 @@ DEFAULT_SHARE = "0.99"
 
 
 class Verdict(NamedTuple):
-    """The answer of one rule; without k if the rule cannot be applied, and `reason` says why."""
+    """The answer of one rule. If the rule cannot be applied, k is None and `reason` is the message of the error."""
 
     rule: str
     k: int | None
@@ -166,21 +169,21 @@ class Verdict(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """The number of components that most rules choose, and those rules."""
+    """The number of components k that most rules choose, and the names of these rules."""
 
     k: int
     rules: tuple[str, ...]
 
 
 def compare(evidence: Evidence, names: Iterable[str] | None = None) -> list[Verdict]:
-    """Return the verdict of each named rule or share; by default of every rule and of the default share."""
+    """Return the verdict of each rule or share in `names`; by default of all rules and of DEFAULT_SHARE."""
     return [_verdict(evidence, name) for name in ((*RULES, DEFAULT_SHARE) if names is None else names)]
 
 
 def agreement(verdicts: Sequence[Verdict]) -> Agreement | None:
-    """Return the number that most rules choose, the smaller one of equals; None unless two rules agree.
+    """Return the number that most rules choose, the smallest of several such numbers; None unless two rules agree.
 
-    `all` has no vote, since it leaves out nothing.
+    The rule `all` is not counted, since it leaves out no component.
     """
     counts = Counter(v.k for v in verdicts if v.k is not None and v.rule != "all")
     k, votes = max(counts.items(), key=lambda item: (item[1], -item[0]), default=(0, 0))
@@ -188,6 +191,7 @@ def agreement(verdicts: Sequence[Verdict]) -> Agreement | None:
 
 
 def _verdict(evidence: Evidence, name: str) -> Verdict:
+    """Return the verdict of the rule or share `name`."""
     try:
         choice = decide(parse_components(name), evidence)
     except (DataError, RefusedError) as error:

@@ -1,7 +1,7 @@
-"""Leading components whose share is above that of the pieces of a stick broken at random, the longest first.
+"""Rule `broken-stick`: keep leading components with larger shares than the pieces of a stick broken at random.
 
-When to prefer it: a quick, cautious answer from the shares alone. This rule seldom keeps too many, and keeps too few
-with many columns or one dominant component.
+When to prefer it: a quick, cautious answer from the shares alone. This rule seldom keeps too many components, and
+keeps too few with many columns or one dominant component.
 Assumes that variance without structure is split over the p possible components like a stick into p pieces; n plays no
 part. Uncentred, the mean is one of the components.
 Reference: Frontier 1976, J. Exp. Mar. Biol. Ecol. 25(1); Jackson 1993, "Stopping rules in principal components
@@ -19,11 +19,14 @@ __all__ = ["broken_stick", "pieces"]
 
 
 def pieces(p: int) -> Array:
-    """Return the expected lengths of the p pieces of a stick of length 1: b_k = 1/p sum_(i=k..p) 1/i, (p,)."""
+    """Return the expected lengths (p,) of the pieces of a stick of length 1 broken at random into p, longest first.
+
+    Length k is 1/p sum_(i=k..p) 1/i.
+    """
     return np.cumsum(1.0 / np.arange(p, 0, -1))[::-1] / p
 
 
 def broken_stick(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the leading components whose share is above the expected piece."""
+    """Choose the leading components k whose share is above `pieces(p)[k]`; `number` is not used."""
     p = evidence.possible
     return leading_passing(above(evidence.shares, pieces(p)), f"share above the broken stick's of {p} pieces")

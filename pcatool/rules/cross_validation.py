@@ -1,10 +1,11 @@
-"""The number of components that best predicts each cell from the others of its row: the eigenvector method.
+"""Rule `cross-validation`: keep the number of components that best predicts each cell from the rest of its row.
 
-When to prefer it: no model of the noise can be trusted, the rows are at hand, and the components are to fill in or to
-clean cells. Real components that are too weak to improve the prediction are left out, as in `gavish-donoho`.
-The rows are left out of the fit in turn. In a row that is left out, each cell is left out in turn, the scores are
-fitted to the other cells, and the cell is compared with its prediction x_j - (x - P P^T x)_j / (1 - (P P^T)_jj). If
-only whole rows were left out, the error would fall with every component, since the cells of a row make its scores.
+When to prefer it: no model of the noise can be trusted, the rows are in memory, and the components serve to fill in or
+to clean cells. Real components that are too weak to improve the prediction are left out, as in `gavish-donoho`.
+This is the eigenvector method. Groups of rows are left out of the fit in turn. In a row that is left out, each cell is
+left out in turn, the scores are fitted to the other cells, and the cell is compared with its prediction
+x_j - (x - P P^T x)_j / (1 - (P P^T)_jj). If only whole rows were left out, the error would fall with every component,
+since the scores of a row are computed from its cells.
 Assumes columns of similar scale: a column that makes a component of its own cannot be predicted, and where one column
 is much the largest, no number of components helps. Means are those of the rows of the fit if centred, else 0; standard
 deviations are those of all rows.
@@ -24,22 +25,22 @@ from pcatool.rules.base import Choice, Evidence
 
 __all__ = ["bytes_of_rows", "cross_validation", "errors_left_out"]
 
-# Number of parts of the rows, each left out once: FOLDS, or FEWER_FOLDS if a fit takes more than MAX_WORK
+# Number of folds, groups of rows that are each left out once: FOLDS, or FEWER_FOLDS if a fit takes more than MAX_WORK
 # multiplications, n d min(n, d).
 FOLDS, FEWER_FOLDS, MAX_WORK = 10, 5, 4e9
 
 # Rows worked on at a time where a second copy of all rows would be too large.
 ROWS_PER_STEP = 4096
 
-# A column whose part outside the components is below this makes a component of its own: other columns tell nothing of
-# it, and its mean is the best prediction.
+# A column whose squared part outside the components is below this makes a component of its own: other columns cannot
+# predict the column, and its mean is the best prediction.
 LEAST_OUTSIDE = 1e-12
 
 
 def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the number of components with the smallest error of prediction.
+    """Choose the number of components with the smallest error of prediction, at least 1; `number` is not used.
 
-    Raise `RefusedError` if the rows are not held.
+    Raise `RefusedError` if the evidence has no rows.
     """
     if evidence.rank < 2:
         return Choice(1, "the rank of the data")
@@ -57,16 +58,17 @@ def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
 
 
 def bytes_of_rows(n: int, d: int) -> int:
-    """Return the bytes for the rows, the rows of one fit, LAPACK's copies of the smaller product, and the errors."""
+    """Return the bytes of cross-validation of n rows of d columns, including the rows."""
     if n >= d:
         return 8 * (2 * n * d + 14 * d * d)
     return 8 * (9 * n * d + 6 * n * n)  # includes the directions and LAPACK's copies of them
 
 
 def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
-    """Return the sums of squared errors with k = 0, 1, ... components.
+    """Return the sum of squared errors of prediction with k components, for k = 0, 1, ... to the most possible.
 
-    The rows Y (n, d) are multiplied by the roots (n,) of their weights. Memory besides the rows: the rows of one fit.
+    The unit is the square of the largest |Y_ij|. The rows Y (n, d) are already multiplied by the roots (n,) of their
+    weights. `seed` sets the random folds. Memory in addition to Y: the rows of one fit.
     """
     n, d = Y.shape
     largest = max(Y.max(), -Y.min())
@@ -89,16 +91,16 @@ def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
 
 
 def centred(Z: Array, roots: Array, mean: Array) -> Array:
-    """Subtract the mean from rows Z (n, d) that are multiplied by the roots (n,) of their weights; overwrite Z."""
+    """Subtract `mean` (d,) times the roots (n,) of the weights from rows Z (n, d) times these roots; return Z."""
     for start in range(0, len(Z), ROWS_PER_STEP):
         Z[start : start + ROWS_PER_STEP] -= np.outer(roots[start : start + ROWS_PER_STEP], mean)
     return Z
 
 
 def directions(Z: Array, max_components: int) -> Array:
-    """Return up to `max_components` leading directions of the rows Z (n, d), none past the rank, (d, r).
+    """Return the r leading directions (d, r) of the rows Z (n, d), with r the rank or `max_components` if less.
 
-    They come from the smaller of Z^T Z and Z Z^T.
+    The directions are computed from the smaller of Z^T Z and Z Z^T.
     """
     tall = len(Z) >= Z.shape[1]
     values, vectors = np.linalg.eigh(Z.T @ Z if tall else Z @ Z.T)
@@ -109,10 +111,12 @@ def directions(Z: Array, max_components: int) -> Array:
 
 
 def fold_errors(X: Array, V: Array, max_components: int) -> Array:
-    """Sum the squared errors of predicting each cell of the rows X from the others of its row, (max_components + 1,).
+    """Return the sums of squared errors of predicting each cell of the rows X (n, d) from the other cells of its row.
+
+    Entry k (max_components + 1,) is for the first k of the directions V (d, r), or for all if k > r.
 
     With T = X V, column j of the residual X - T V^T has a sum of squares that, from k - 1 components to k, changes by
-    v_jk (v_jk |t_k|^2 + 2 sum_(b<k) v_jb t_b.t_k - 2 x_j.t_k). Past the columns of V nothing changes.
+    v_jk (v_jk |t_k|^2 + 2 sum_(b<k) v_jb t_b.t_k - 2 x_j.t_k).
     """
     T = X @ V
     A = T.T @ T

@@ -1,7 +1,7 @@
-"""Leading components whose eigenvalue is at least a threshold, as in `eigenvalue:1`.
+"""Rule `eigenvalue`: keep leading components whose eigenvalue is at least a threshold, as in `eigenvalue:1`.
 
 When to prefer it: the variance of the noise is known, in the units of the fit; or a line is drawn across a scree plot.
-Assumes nothing. The eigenvalues are those reported, so `--ddof` and `--standardize` change them.
+Assumes nothing. The eigenvalues are those that the fit reports, so `--ddof` and `--standardize` change them.
 Reference: Cattell 1966, "The scree test for the number of factors", Multivariate Behavioral Research 1(2).
 """
 

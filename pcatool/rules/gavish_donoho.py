@@ -1,10 +1,10 @@
-"""Singular values above the threshold that loses least of a low-rank signal under noise of unknown size.
+"""Rule `gavish-donoho`: keep leading components above the best threshold on singular values to remove noise.
 
 When to prefer it: noise removal, many rows and columns. This rule keeps components that make the reconstruction better,
 and leaves out those that exist but are too weak to help; `marchenko-pastur` keeps what exists.
 Assumes a low-rank signal plus independent noise of equal variance in every cell, fewer than half of the p possible
 components being signal: the threshold is omega(beta) times their median singular value, zeros past the rank included.
-beta is the smaller over the larger of columns and rows; the mean takes one row. omega is computed, not the published
+beta is the smaller over the larger of columns and rows, one row less if centred. omega is computed, not the published
 cubic fit. Uncentred, the mean is part of the signal.
 Reference: Gavish and Donoho 2014, "The optimal hard threshold for singular values is 4/sqrt(3)", IEEE Transactions on
 Information Theory 60(8).
@@ -23,7 +23,7 @@ __all__ = ["gavish_donoho", "omega"]
 
 
 def gavish_donoho(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the leading components with singular values above the threshold."""
+    """Choose the leading components with singular values above the threshold; `number` is not used."""
     singular = np.sqrt(evidence.spectrum)
     median_singular = float(np.median(singular))
     if median_singular == 0:
@@ -33,6 +33,6 @@ def gavish_donoho(evidence: Evidence, number: float | None = None) -> Choice:
 
 
 def omega(beta: float) -> float:
-    """Return the optimal threshold in units of the median singular value: lambda(beta) / sqrt(mu_beta)."""
+    """Return lambda(beta) / sqrt(mu_beta), 0 < beta <= 1: the optimal threshold over the median singular value."""
     known_noise = sqrt(2 * (beta + 1) + 8 * beta / (beta + 1 + sqrt(beta * beta + 14 * beta + 1)))
     return known_noise / sqrt(median(beta))

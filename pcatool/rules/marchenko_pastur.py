@@ -1,11 +1,11 @@
-"""Eigenvalues above the edge of the spectrum of noise alone: sigma^2 (1 + sqrt(beta))^2.
+"""Rule `marchenko-pastur`: keep leading eigenvalues above the largest of noise alone, sigma^2 (1 + sqrt(beta))^2.
 
-When to prefer it: many rows and many columns of about equal noise, and the question is what exists at all, however
-weak. Noise exceeds its own edge by a little about one time in six. Unequal noise, which standardising strong components
-can leave behind, does so often; `parallel-95` is the safer rule for one more component.
+When to prefer it: many rows and many columns of about equal noise, and the question is which components exist, however
+weak. Noise alone exceeds this edge slightly about one time in six. Unequal noise, which standardising strong components
+can cause, exceeds it often; `parallel-95` is the rule that is safer against one component too many.
 Assumes independent noise of equal variance in every cell, and signal in less than half of the p possible components:
 sigma^2 is their median eigenvalue, zeros past the rank included, over the median of the Marchenko-Pastur law. beta is
-the smaller over the larger of columns and rows; the mean takes one row. Uncentred, the noise has mean 0, and a mean
+the smaller over the larger of columns and rows, one row less if centred. Uncentred, the noise has mean 0, and a mean
 other than 0 shows as a component.
 Reference: Marchenko and Pastur 1967, Mathematics of the USSR-Sbornik 1(4); Johnstone 2001, Annals of Statistics 29(2).
 """
@@ -22,7 +22,7 @@ __all__ = ["aspect", "marchenko_pastur", "median"]
 
 
 def marchenko_pastur(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the leading components with eigenvalues above the edge of noise."""
+    """Choose the leading components with eigenvalues above the edge of noise; `number` is not used."""
     median_eigenvalue = float(np.median(evidence.spectrum))
     if median_eigenvalue == 0:
         return Choice(evidence.rank, "over half of the eigenvalues are 0: there is no noise, so the rank")
@@ -35,7 +35,7 @@ def marchenko_pastur(evidence: Evidence, number: float | None = None) -> Choice:
 
 
 def aspect(evidence: Evidence) -> float:
-    """Return beta: the smaller over the larger of columns and rows."""
+    """Return beta: the smaller over the larger of the columns that vary and the degrees of freedom of the rows."""
     return evidence.possible / max(evidence.degrees, evidence.varying)
 
 

@@ -1,7 +1,7 @@
-"""The most probable number of components: Minka's evidence of probabilistic PCA, by Laplace's method.
+"""Rule `mle`: keep the most probable number of components, by Minka's evidence of probabilistic PCA.
 
 When to prefer it: about equal noise in all columns. The evidence weighs fit against the number of parameters and needs
-no threshold. Unequal noise, which standardising strong components can leave behind, counts as more components.
+no threshold. Unequal noise, which standardising strong components can cause, counts as more components.
 Assumes normal data: k directions with variances of their own, and one common variance for all others, the noise, which
 is the mean of the remaining eigenvalues. So k stays below d: k = d - 1 already describes any covariance. With n <= d,
 k cannot be the rank either: the remaining eigenvalues are then 0 whatever the data are. But when columns depend on each
@@ -39,8 +39,8 @@ LOG_OF_ZERO = -1e6
 
 
 def mle(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the number of components that is most probable by Minka's evidence; the rule takes no `number`."""
-    # An eigenvalue before the rank may be 0 by rounding.
+    """Choose the number of components that is most probable by Minka's evidence; `number` is not used."""
+    # Rounding may have left an eigenvalue of 0 within the rank.
     rank = min(evidence.rank, int(np.count_nonzero(evidence.spectrum)))
     if rank < 2:
         return Choice(1, "the rank of the data")
@@ -51,9 +51,9 @@ def mle(evidence: Evidence, number: float | None = None) -> Choice:
 
 
 def log_evidence(eigenvalues: Array, n: int, d: int) -> Array:
-    """Return log p(D | k) up to a constant, for k = 1 to r - 1, from the r eigenvalues above 0 of n rows of d columns.
+    """Return log p(D | k) up to a constant, (r - 1,) for k = 1 to r - 1, from the r eigenvalues, all above 0.
 
-    All terms are in logarithms of eigenvalues, so that no scale overflows.
+    D are the data, n rows of d columns. All terms are in logarithms of eigenvalues, so that no scale overflows.
     """
     logs = np.log(eigenvalues) - np.log(eigenvalues[0])
     k = np.arange(1, len(logs))
@@ -64,10 +64,11 @@ def log_evidence(eigenvalues: Array, n: int, d: int) -> Array:
 
 
 def log_directions(logs: Array, noise: Array, n: int, d: int) -> Array:
-    """Return log of p(U) (2 pi)^(m/2) |A_k|^(-1/2) for k = 1 to r - 1, summed direction by direction.
+    """Return log of p(U) (2 pi)^(m/2) |A_k|^(-1/2), Minka's term for the k directions U, for k = 1 to r - 1.
 
-    |A_k| is the product over i <= k and i < j <= d of a_ij = n (1/h_j - 1/l_i) (l_i - l_j), where h_j is l_j for j <= k
-    and the noise past k. Each direction i costs O(r).
+    m is the number of parameters of U. |A_k| is the product over i <= k and i < j <= d of
+    a_ij = n (1/h_j - 1/l_i) (l_i - l_j), with eigenvalues l and h_j = l_j for j <= k, else the noise v_k. `logs` (r,)
+    are log l, `noise` (r - 1,) log v_k. The sum runs over directions i, each in O(r).
     """
     r = len(logs)
     total = np.zeros(r - 1)
@@ -85,9 +86,10 @@ def log_directions(logs: Array, noise: Array, n: int, d: int) -> Array:
 
 
 def _noise_curvature(gaps: Array, factor: Array, unequal: int, first_k: int, d: int) -> Array:
-    """Return the sums over j > k of factor_k + gap_j, for k from `first_k`; gaps past the rank are 0.
+    """Return the sums over k < j <= d of log a_ij = factor_k + gap_j for one direction i and k from `first_k` to r - 1.
 
-    Eigenvalues before `unequal` equal that of the direction, and add LEAST_LOG_CURVATURE each.
+    `gaps` (r,) end at the rank; later gaps are 0. Eigenvalues before the index `unequal` equal that of direction i, and
+    add LEAST_LOG_CURVATURE each.
     """
     r = len(gaps)
     k = np.arange(first_k, r)

@@ -1,7 +1,7 @@
-"""Parallel analysis: leading components whose share is above that of noise of the same size.
+"""Rules `parallel` and `parallel-95`: keep leading components with larger shares than in noise of the same size.
 
-`parallel` compares with the mean over simulated noise, as Horn did; `parallel-95` with its 95th percentile, which
-seldom takes noise for a component.
+`parallel` compares with the mean over simulated noise, as Horn did. `parallel-95` compares with the 95th percentile of
+the noise, so it seldom keeps a component that is noise.
 When to prefer it: the usual advice for standardised data, with any n and d. After one dominant component the shares of
 the others are small, and weak components may be missed; `marchenko-pastur` does not miss them.
 Assumes normal noise, independent in every cell, of equal variance. Standardised data are compared with correlation
@@ -32,7 +32,7 @@ MAX_CORRELATION_CELLS = 250_000
 
 
 def parallel(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the leading components with shares above the mean of the noise."""
+    """Choose the leading components with shares above the mean of the noise; `number` is not used."""
     noise = noise_shares(evidence)
     return leading_passing(
         above(evidence.shares, noise.mean(axis=0)), f"share above the mean of {len(noise)} samples of noise"
@@ -40,7 +40,7 @@ def parallel(evidence: Evidence, number: float | None = None) -> Choice:
 
 
 def parallel_95(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the leading components with shares above the 95th percentile of the noise."""
+    """Choose the leading components with shares above the 95th percentile of the noise; `number` is not used."""
     noise = noise_shares(evidence)
     bound = np.quantile(noise, 0.95, axis=0)
     return leading_passing(
@@ -49,7 +49,10 @@ def parallel_95(evidence: Evidence, number: float | None = None) -> Choice:
 
 
 def noise_shares(evidence: Evidence) -> Array:
-    """Return the shares of the p possible components in samples of noise, (samples, p), each row descending."""
+    """Return the shares of the p possible components in simulated noise, (samples, p), each row descending.
+
+    For standardised data, the shares are those of correlation matrices, unless these are too large to simulate.
+    """
     rng = np.random.default_rng(evidence.seed)
     n, d, p = evidence.degrees, evidence.varying, evidence.possible
     correlated = evidence.standardized and p * d <= MAX_CORRELATION_CELLS
@@ -63,10 +66,10 @@ def noise_shares(evidence: Evidence) -> Array:
 
 
 def covariance_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
-    """Draw the nonzero eigenvalues of the scatter of n rows of d columns of noise, without drawing the rows.
+    """Draw the min(n, d) eigenvalues, descending, of the scatter of n rows of d columns of normal noise.
 
-    They equal those of B B^T, B bidiagonal with independent chi entries (Silverstein 1985, Annals of Probability
-    13(4)).
+    No rows are drawn: the eigenvalues are distributed like those of B B^T, where B is bidiagonal with independent chi
+    entries (Silverstein 1985, Annals of Probability 13(4)).
     """
     from scipy.linalg import eigvalsh_tridiagonal
 
@@ -77,7 +80,7 @@ def covariance_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
 
 
 def correlation_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
-    """Draw the nonzero eigenvalues of the correlations of n rows of d columns of noise.
+    """Draw the min(n, d) leading eigenvalues, descending, of the correlations in n rows of d columns of normal noise.
 
     The rows of the triangular factor of a Wishart matrix (Bartlett 1933, Proc. Royal Society of Edinburgh 53) have the
     lengths and angles of the columns of the data.
@@ -93,5 +96,5 @@ def correlation_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
 
 
 def _descending(values: Array) -> Array:
-    """Reverse ascending eigenvalues, and raise those that rounding left below 0 to 0."""
+    """Return ascending eigenvalues in descending order, with 0 for those below 0 by rounding."""
     return np.asarray(np.maximum(values[::-1], 0.0))

@@ -1,6 +1,6 @@
-"""Leading components whose share of the variance is at least a threshold, as in `ratio:0.05`.
+"""Rule `ratio`: keep leading components whose share of the variance is at least a threshold, as in `ratio:0.05`.
 
-When to prefer it: a component below this share is of no use, whatever its cause.
+When to prefer it: a component with a smaller share is useless for the purpose, whatever its cause.
 Assumes nothing. Uncentred, a mean far from 0 takes most of the total, and thus lowers every other share.
 Reference: Abdi and Williams 2010, "Principal component analysis", WIREs Computational Statistics 2(4).
 """

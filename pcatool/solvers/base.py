@@ -80,67 +80,67 @@ class Problem(NamedTuple):
         return len(self.columns)
 
     def observations(self, rows: int, weight: float) -> int:
-        """Number of observations: with frequency weights their sum, else the number of rows."""
+        """Number of observations in `rows` rows of total `weight`: with frequency weights their sum, else `rows`."""
         return max(min(round(weight), MOST_COUNTED), rows) if self.weights == "frequency" else rows
 
     def divisor(self, centre: Centre) -> float:
-        """Return the divisor of sums of squares, such as n - ddof."""
+        """Return the divisor that turns sums of squares into variances, such as n - ddof."""
         return centre.divisor(self.ddof, reliability=self.weights == "reliability")
 
     def divisor_error(self, centre: Centre) -> float:
-        """Return the relative error of the divisor."""
+        """Return the relative error bound of the divisor."""
         return centre.divisor_error(self.ddof, reliability=self.weights == "reliability")
 
     def eigenvalue_error(self, centre: Centre) -> float:
-        """Return the relative error that the divisor adds to each eigenvalue.
+        """Return the relative error that the error of the divisor adds to each eigenvalue.
 
         The error is 0 for correlations, where the divisor cancels.
         """
         return 0.0 if self.standardize and self.center else self.divisor_error(centre)
 
     def scale_rounding(self, rounding: Array) -> Array | float:
-        """Return the relative error of the scale of each column, (d,), from the rounding of centred columns (d,)."""
+        """Return the relative error (d,) of the scale of each column: `rounding` (d,) if standardising, else 0."""
         return rounding if self.standardize else 0.0
 
     def rounding(self, centre: Centre, squares: Array) -> Array:
-        """Return the relative rounding error of each centred column, (d,), from its sum of squares, `squares` (d,).
+        """Return the relative rounding error (d,) of each centred column, from its sum of squares, `squares` (d,).
 
-        The mean square is `squares` divided by the weight of all rows, whatever the divisor of variances is: rounding
-        error is relative to the cells.
+        The mean square is `squares` divided by the weight of all rows, not by the divisor of variances, because
+        rounding error is relative to the cells.
         """
         cells = 2 * float(np.abs(centre.mean).max()) if self.rows_centered else 0.0
         return column_rounding(centre.high, squares / centre.weight, cells) + underflow_error(centre.rows, squares)
 
 
 class Solution(NamedTuple):
-    """Mean, scale and spectrum of the rows, from a solver; the choice of k comes later."""
+    """Mean, scale and spectrum of the rows, from a solver; a rule chooses k later."""
 
     n: int
-    mean: Array  # (d,) as subtracted: zeros when not centred
-    std: Array  # (d,) as divided by: ones when not standardised
+    mean: Array  # (d,) subtracted from the rows: zeros when not centred
+    std: Array  # (d,) divisors of the centred columns: ones when not standardised
     eigenvalues: Array  # (m,) descending, 0 past the rank
     error: Array  # (m,) bounds on the rounding error of each eigenvalue
     leading: Callable[[int], Array]  # k -> directions (d, k)
     total_variance: float
     rank: int
-    route: str
+    route: str  # algorithm: "eigh", "svd", "gram", "jacobi", "krylov" or "em"
     constant: tuple[int, ...]  # indices of columns whose smallest and largest value are equal
     variances: Array  # (d,) of the columns as read, about their mean
     apply: Callable[[Array], Array]  # V -> S V, for the certificate
-    observations: int  # observations for the rules for k: with frequency weights, their sum
+    observations: int  # as from `Problem.observations`; the n of the rules that choose k
     statistic: Statistic | None = None  # the sums over rows, if the problem keeps them
 
 
 class Estimate(NamedTuple):
-    """Passes over the rows, and most bytes of memory of a solver, in addition to the program.
+    """Passes over the rows, and most bytes of memory that a solver needs, in addition to those of the program.
 
     The blocks that are read and worked on are not included.
     """
 
-    passes: str
+    passes: str  # for people, such as "1" or "2 and a few more"
     bytes: int  # while rows are read, without the results of blocks
     result: int = 0  # bytes of the result of one block; some results wait to be merged
-    solving: int = 0  # bytes after all rows are read, if that is more
+    solving: int = 0  # bytes after all rows are read, if more than before
     work: int = 0  # working bytes of a thread for one block, without copies of the block
     copies: int = 1  # copies of its block that a thread makes
     height: int = 0  # smaller blocks are joined until they have this many rows
@@ -149,22 +149,27 @@ class Estimate(NamedTuple):
 
 
 def directions_bytes(d: int, k: int) -> int:
-    """Bytes of k directions at the end of a fit: of the solver, of the model, of S times them or the model file."""
+    """Bytes of three matrices (d, k) at the end of a fit: directions, their copy in the model, and S times these."""
     return 8 * 3 * d * k
 
 
 class Solver(Protocol):
-    """Reads the rows and solves the problem. One class per solver file."""
+    """Protocol of a solver, which has one class per file."""
 
-    def solve(self, rows: Rows, problem: Problem) -> Solution: ...
+    def solve(self, rows: Rows, problem: Problem) -> Solution:
+        """Read the rows and return the solution.
+
+        Raise `NoRows` without rows, and `DataError` or `RefusedError` if no component can be computed.
+        """
+        ...
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        """Estimate the need for n rows; n is None if the number is unknown."""
+        """Return passes and memory of a fit of n rows, None if unknown, of d columns, with k kept components."""
         ...
 
 
 def scale_of(variances: Array, constant: NDArray[np.bool_], problem: Problem) -> Array:
-    """Return sigma (d,): standard deviations (1 for a constant column) if standardising, else ones."""
+    """Return the divisors sigma (d,) of the columns: standard deviations, 1 if constant or not standardising."""
     if not problem.standardize:
         return np.ones(problem.d)
     return np.where(constant, 1.0, np.sqrt(np.where(constant, 1.0, variances)))
@@ -181,7 +186,7 @@ class ColumnScales(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem, centre: Centre, squares: Array) -> ColumnScales:
-        """Compute from the centre of all rows and the sums of squares (d,) about their mean."""
+        """Build from the centre of all rows and the sums of squares (d,) about their mean."""
         divisor, constant = problem.divisor(centre), ~centre.varies
         safe_divisor = divisor if divisor > 0 else 1.0
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
@@ -189,15 +194,15 @@ class ColumnScales(NamedTuple):
             return cls(divisor, safe_divisor, constant, variances, scale_of(variances, constant, problem))
 
     def check(self, problem: Problem, centre: Centre, total: float) -> None:
-        """Raise an error if no component can be computed; `total` is the trace of the matrix to decompose."""
+        """Like `check_solvable`; `total` is the trace of the matrix to decompose."""
         check_solvable(problem, centre.rows, self.divisor, self.constant, self.variances, total, centre)
 
 
 def column_rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array:
-    """Return the relative rounding error of each centred column, (d,).
+    """Return the relative rounding error (d,) of each centred column with these variances (d,).
 
-    An origin far from the mean, by `shift` (d,), costs digits in the difference. So do `cells` of this size from which
-    the mean of their row was subtracted.
+    The error grows with `shift` (d,), the mean minus the origin, because digits are lost in the difference. It also
+    grows with `cells`, the size of cells from which the mean of their row was subtracted, if any.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         far = (np.abs(shift) + cells) / np.sqrt(variances)
@@ -205,22 +210,22 @@ def column_rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array
 
 
 def underflow_error(rows: int, squares: Array) -> Array:
-    """Return the largest error by underflow of a sum of `rows` squares, as a share of `squares` (d,).
+    """Return the largest error by underflow of sums of squares of `rows` cells, as a share of the sums `squares` (d,).
 
-    Each product may be rounded near the smallest double.
+    Each product may be off by the smallest positive double.
     """
     return np.where(squares > 0, rows * LEAST / np.where(squares > 0, squares, 1.0), 0.0)
 
 
 def too_few_rows(other: str = "") -> DataError:
-    """Return the error for a single row; `other` is a remedy besides more rows."""
+    """Return the error for a centred fit of a single row; `other` is appended to the remedy "give more rows"."""
     return DataError("a centred fit needs at least 2 rows, but the data have 1 row", f"give more rows{other}")
 
 
 def check_columns(weights: NDArray[Any], columns: Sequence[str]) -> None:
-    """Raise `DataError` if a column has no observed cell.
+    """Raise `DataError` naming the columns without an observed cell.
 
-    `weights` (d,) are the sums of the weights of the observed cells of each column.
+    `weights` (d,) are the sums of the weights of the observed cells of each column, or their counts.
     """
     without = [columns[j] for j in np.flatnonzero(~(weights > 0)).tolist()]
     if len(without) == len(columns):
@@ -242,10 +247,10 @@ def check_solvable(
     total: float,
     centre: Centre | None = None,
 ) -> None:
-    """Raise an error if no component can be computed.
+    """Raise `DataError` or `RefusedError` if no component can be computed from n rows.
 
     The reasons: too few rows, no variance, and squares that overflow or underflow a double. With a `centre`, also
-    weights that leave too few digits of the divisor.
+    weights that leave too few digits of the divisor. `total` is the trace of the matrix to decompose.
     """
     if problem.center and n < 2:
         raise too_few_rows(", or fit with --no-center")
@@ -253,15 +258,16 @@ def check_solvable(
         check_weights(problem, centre)
     if divisor <= 0:
         divided = f"a divisor of {divisor:g} for {counted(n, 'row')}"
-        raise DataError(f"--ddof {problem.ddof} leaves {divided}", _without_ddof(problem))
-    held = bool(np.isfinite(total) and np.all(np.isfinite(variances)))
-    if problem.center and constant.all() and held:  # merged or kept sums do not tell if an overflowed column varies
+        raise DataError(f"--ddof {problem.ddof} leaves {divided}", _divisor_remedy(problem))
+    finite = bool(np.isfinite(total) and np.all(np.isfinite(variances)))
+    # Merged or kept sums may count a column that overflows as constant.
+    if problem.center and constant.all() and finite:
         what = f"column {show(problem.columns[0])} is" if problem.d == 1 else f"all {grouped(problem.d)} columns are"
         raise DataError(f"{what} constant: there is no variance to explain", "add a column that varies")
     if (lost := _underflown(problem, divisor, constant, variances, centre)) is not None:
         raise _squares_underflow(problem, problem.columns[lost], centre)
-    if not held:
-        raise squares_overflow(problem.columns, variances, *_lighter(problem, centre))
+    if not finite:
+        raise squares_overflow(problem.columns, variances, *_weights_remedy(problem, centre))
     if total <= 0:
         raise DataError("every value is 0: there is no variance to explain", "give a table with values")
 
@@ -269,21 +275,21 @@ def check_solvable(
 def _underflown(
     problem: Problem, divisor: float, constant: NDArray[np.bool_], variances: Array, centre: Centre | None
 ) -> int | None:
-    """Return the column whose squares have lost most digits to underflow, or None."""
-    # Kept sums hold squares before the division.
+    """Return the index of the column whose squares lose most digits to underflow; None if no column loses any."""
+    # With a `centre`, the squares before the division by the divisor must not underflow either.
     squares = variances * min(divisor, 1.0) if centre is not None else variances
-    there = ~constant
+    nonzero = ~constant
     if centre is not None and not problem.center:
         with np.errstate(all="ignore"):
             squares = np.where(constant, centre.mean * centre.mean * min(centre.weight, 1.0), squares)
-        there = there | (centre.mean != 0)
-    columns = np.flatnonzero(there)
+        nonzero = nonzero | (centre.mean != 0)
+    columns = np.flatnonzero(nonzero)
     least = columns[squares[columns].argmin()] if len(columns) else None
     return None if least is None or not squares[least] < MIN_VARIANCE else int(least)
 
 
 def check_weights(problem: Problem, centre: Centre) -> None:
-    """Raise `RefusedError` if sums of the weights overflow, or if the weights cancel in the divisor."""
+    """Raise `RefusedError` if sums of the weights overflow, or if rounding leaves too few digits of the divisor."""
     if problem.weights is None:
         return
     if not (np.isfinite(centre.weight) and np.isfinite(centre.pairs)):
@@ -312,32 +318,33 @@ def check_weights(problem: Problem, centre: Centre) -> None:
 
 
 def uncertain_divisor(problem: Problem, weight: float, divisor: float, divisor_error: float) -> RefusedError:
-    """Return the error for a sum of weights of which rounding leaves too few digits after ddof is subtracted."""
+    """Return the error for a divisor, the sum `weight` minus ddof, that rounding leaves with too few digits."""
     return RefusedError(
         f"the weights add up to {weight:.17g}, so --ddof {problem.ddof} leaves a divisor of {divisor:.2g} with a "
         f"relative error of {min(divisor_error, 1.0):.0e}",
-        _without_ddof(problem),
+        _divisor_remedy(problem),
     )
 
 
-def _without_ddof(problem: Problem) -> str:
-    """Return the remedy for a divisor that is not above 0. Weights that are shares of a whole do not count rows."""
+def _divisor_remedy(problem: Problem) -> str:
+    """Return the remedy for a divisor that is not above 0 or has too few digits."""
     shares = "give --weights-kind reliability if the weights are not counts, or "
     return f"{shares if problem.weights == 'frequency' else ''}use --ddof 0"
 
 
 def _decade(number: float) -> str:
+    """Return the largest power of ten that is at most `number`, such as "1e20"."""
     return f"1e{math.floor(math.log10(number))}"
 
 
-def _lighter(problem: Problem, centre: Centre | None) -> tuple[str, ...]:
-    """Return a further remedy for squares that overflow, if heavy weights are the cause."""
+def _weights_remedy(problem: Problem, centre: Centre | None) -> tuple[str, ...]:
+    """Return the remedy "divide all weights" if weights above LARGE make squares overflow, else no remedy."""
     heavy = problem.weights is not None and centre is not None and centre.weight > LARGE
     return (f"divide all weights by {_decade(centre.weight)}",) if heavy and centre is not None else ()
 
 
 def _squares_underflow(problem: Problem, name: str, centre: Centre | None) -> RefusedError:
-    """Return the error for a column whose squares underflow; light weights have a remedy of their own."""
+    """Return the error for the column `name`, whose squares underflow; weights may be the cause."""
     if problem.weights is None or centre is None:
         return RefusedError(
             f"squares of the values of column {show(name)} underflow a double",
@@ -354,7 +361,7 @@ def _squares_underflow(problem: Problem, name: str, centre: Centre | None) -> Re
 def squares_overflow(columns: Sequence[str], variances: Array, *others: str) -> RefusedError:
     """Return the error for columns whose variance is not finite, else for the column with the largest variance.
 
-    `others` are remedies besides rescaling.
+    `others` are remedies to name before rescaling.
     """
     lost = np.flatnonzero(~np.isfinite(variances)).tolist() or [int(variances.argmax())]
     noun = "column" if len(lost) == 1 else "columns"
@@ -374,9 +381,12 @@ def make_solution(
     spectrum: Spectrum,
     apply: Callable[[Array], Array],
 ) -> Solution:
-    """Build the solution from the centre of the rows and the spectrum of their scatter."""
+    """Return the solution for the centre of the rows and the spectrum of S, the scaled scatter.
+
+    `variances` and `sigma` (d,) are those of the columns, `total` is the trace of S, and `apply` multiplies by S.
+    """
     observations = problem.observations(centre.rows, centre.weight)
-    m = min(observations, problem.d)  # also when the solver returns more: all others are 0
+    m = min(observations, problem.d)  # a solver may return more eigenvalues, which are 0
     values = spectrum.eigenvalues[:m]
     return Solution(
         n=centre.rows,
@@ -396,7 +406,7 @@ def make_solution(
 
 
 class Decompose(Protocol):
-    """Decomposes a factor F (r, d) with F^T F = S, like `linalg.eigen.spectrum_of_factor`."""
+    """Function that returns the spectrum of F^T F from F (r, d), like `linalg.eigen.spectrum_of_factor`."""
 
     def __call__(
         self, F: Array, rounding: Array, rows: int, wish: Wish, scale_rounding: Array | float = ...
@@ -404,21 +414,21 @@ class Decompose(Protocol):
 
 
 def decomposing_bytes(rows: int, d: int) -> int:
-    """Bytes to decompose a factor with at most as many rows as columns.
+    """Bytes to decompose a factor (rows, d) with rows <= d, in addition to the factor.
 
-    They cover its scaled copy, LAPACK's copies and workspace, and singular vectors, but not the factor itself.
+    The bytes are for its scaled copy, LAPACK's copies and workspace, and singular vectors.
     """
     return 8 * (7 * rows * d // 2 + 6 * rows * rows)
 
 
 def factor_bytes(d: int, rows: int, k: int) -> int:
-    """Bytes of a factor (rows, d) of at most d rows, and to decompose this factor or to keep k directions."""
+    """Bytes of a factor (rows, d) with rows <= d, and to decompose the factor or, if more, to keep k directions."""
     factor = 8 * rows * d
     return factor + max(decomposing_bytes(rows, d), factor + directions_bytes(d, min(k, rows)))
 
 
 def estimate_in_memory(d: int, n: int | None, k: int) -> Estimate:
-    """Estimate the need of a solver that holds all n rows and decomposes them: solver `svd`."""
+    """Return passes and memory of solver `svd`, which holds and decomposes all n rows; None counts as no rows."""
     rows = n or 0
     held = 8 * rows * d
     if rows > d:  # LAPACK's two copies of the rows; then their triangle, like `tsqr`
@@ -427,9 +437,9 @@ def estimate_in_memory(d: int, n: int | None, k: int) -> Estimate:
 
 
 def centered_matrix(rows: Rows) -> tuple[Centre, Array]:
-    """Return the centre of all rows, and Y (n, d): centred rows times the root of their weights.
+    """Return the centre of all rows, and Y (n, d): the centred rows times the square roots of their weights.
 
-    Y^T Y is the scatter.
+    Y^T Y is the scatter. Raise `NoRows` without rows.
     """
     X, w = rows.matrix()
     if not len(X):
@@ -453,10 +463,10 @@ def solve_factor(
     rounding: Array | None = None,
     rounding_about_zero: Array | None = None,
 ) -> Solution:
-    """Solve from a factor Y of the centred scatter Y^T Y; overwrite Y.
+    """Return the solution from Y (r, d), where Y^T Y is the scatter about the mean; Y is overwritten.
 
-    `rounding` (d,) is the relative rounding error of the columns, by default computed; `rounding_about_zero` that of
-    squares about 0, which an uncentred fit decomposes.
+    `rounding` (d,) is the relative rounding error of the columns, by default computed. `rounding_about_zero` (d,) is
+    the error relative to squares about 0, which an uncentred fit decomposes; by default equal to `rounding`.
     """
     kept = Triangle(centre, triangle(Y)) if problem.keeps_sums else None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):

@@ -30,7 +30,7 @@ __all__ = ["Covariance", "scatter_bytes"]
 
 
 def scatter_bytes(d: int) -> int:
-    """Bytes of one d x d matrix."""
+    """Bytes of one scatter matrix (d, d)."""
     return 8 * d * d
 
 
@@ -58,11 +58,11 @@ class Covariance:
         rounding: Array | None = None,
         rounding_about_zero: Array | None = None,
     ) -> Solution:
-        """Solve from the moments alone.
+        """Return the solution from the moments, without the rows.
 
-        `rounding` (d,) is the relative rounding error of the columns, for moments that were added up earlier.
-        `rounding_about_zero` (d,) is that of squares about 0, which an uncentred fit decomposes; by default equal to
-        `rounding`.
+        `rounding` (d,) is the relative rounding error of the columns, by default computed; kept sums have their own.
+        `rounding_about_zero` (d,) is the error relative to squares about 0, which an uncentred fit decomposes; by
+        default equal to `rounding`.
         """
         centre = moments.centre
         scales = ColumnScales.of(problem, centre, np.diagonal(moments.scatter))

@@ -47,8 +47,8 @@ class Dual:
 
 
 def _decompose(F: Array, rounding: Array, rows: int, wish: Wish, scale_rounding: Array | float = 0.0) -> Spectrum:
-    """Decompose F by its inner products.
+    """Return the spectrum of F^T F by `spectrum_of_gram` if F (r, d) has r < d, else by `spectrum_of_factor`.
 
-    With no more columns than rows, use the SVD of F, which then costs no more and is more accurate.
+    With r >= d, the SVD costs no more and is more accurate.
     """
     return (spectrum_of_gram if len(F) < F.shape[1] else spectrum_of_factor)(F, rounding, rows, wish, scale_rounding)

@@ -1,4 +1,4 @@
-"""Choose a solver, and plan passes and memory of a fit before the work."""
+"""Choose a solver, and plan the passes and the memory of a fit before it begins."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COLUMNS_PER_COMPONENT = 20
 
 
 def choose(problem: Problem) -> tuple[str, str]:
-    """Return the name of the best solver, and the reason, as recorded in the model."""
+    """Return the name of the solver for a problem with `--solver auto`, and the reason, as stored in the model."""
     d, n = problem.d, problem.n
     if n is not None and 2 * n <= d:
         return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
@@ -68,13 +68,13 @@ MARGIN = 0.05
 # Bytes per column: its name and its place, in several tables.
 COLUMN_BYTES = 1 << 10
 
-# Components that a remedy advises to keep where a share or a rule asks for too many.
+# Number of components that a remedy suggests where a share or a rule asks for too many.
 FEW_COMPONENTS = 10
 
 # Solvers that hold all rows in memory.
 HOLDS_ROWS = ("svd", "dual")
 
-# Solver that keeps most digits; it solves again where the chosen one leaves eigenvalues in doubt.
+# Solver that keeps most digits; it solves again where the chosen solver leaves eigenvalues with too few digits.
 FALLBACK_SOLVER = "svd"
 
 # Components to plan for where a rule will choose the number.
@@ -84,40 +84,40 @@ EXPECTED_COMPONENTS = 32
 class Plan(NamedTuple):
     """The planned fit: solver and reason, passes over the rows, and peak of memory.
 
-    Printed by `plan`; checked against the memory limit before a fit.
+    `pcatool fit --plan` prints the plan, and every fit checks it against the memory limit.
     """
 
     solver: str
     reason: str
-    rows: int | None
+    rows: int | None  # known or expected; None if unknown
     columns: int
-    passes: str
-    peak_bytes: int
+    passes: str  # as in `Estimate`
+    peak_bytes: int  # most memory of the process
     threads: int
-    remedy: str | None = None  # what makes the fit smaller, if no other solver can be chosen
-    reading: int = 0  # bytes of the peak for reading the input
-    grows: bool = False  # the peak is that of the rows so far, and their final number is unknown
+    remedy: str | None = None  # advice for a smaller fit, if no other solver can be chosen
+    reading: int = 0  # bytes for reading the input, included in the peak
+    grows: bool = False  # whether the peak is only that of the rows read so far, and more rows may follow
     parts: int = 0  # parts of the input that are read by other processes
     scoring: bool = False  # whether scoring the rows sets the peak
-    later: int = 0  # bytes at the peak of other work than solving, whatever the solver
+    later: int = 0  # bytes at the peak of work other than solving, with any solver
     solving_again: int = 0  # bytes at the peak of FALLBACK_SOLVER, which may solve again if no solver was asked for
-    refusal: str = ""  # why the fit would be refused, and the remedy
+    refusal: str = ""  # message of the error that the fit would raise, with its remedy
     with_one_thread: Callable[[], Plan] | None = None  # returns the same plan with one thread
 
     def at_least(self, peak: int) -> Plan:
-        """Return the plan with a peak of at least this many bytes, whatever the solver."""
+        """Return the plan with a peak of at least this many bytes, with any solver and number of threads."""
         return self._replace(peak_bytes=max(self.peak_bytes, peak), later=max(self.later, peak), with_one_thread=None)
 
     def with_solving_again(self, peak: int) -> Plan:
-        """Like `at_least`, for FALLBACK_SOLVER."""
+        """Return the plan with at least this peak, in bytes, in case FALLBACK_SOLVER solves again."""
         return self._replace(peak_bytes=max(self.peak_bytes, peak), solving_again=peak)
 
     def with_scoring(self, peak: int) -> Plan:
-        """Like `at_least`, for scoring after the fit."""
+        """Return the plan with at least this peak, in bytes, of scoring after the fit."""
         return self._replace(peak_bytes=peak, scoring=True) if peak > self.peak_bytes else self
 
     def refused_by(self, check: Callable[[], None]) -> Plan:
-        """Return the plan with the words of the `RefusedError` that `check` raises, if it raises one."""
+        """Return the plan with `refusal` set to the message of the `RefusedError` that `check` raises, if any."""
         try:
             check()
         except RefusedError as error:
@@ -125,7 +125,7 @@ class Plan(NamedTuple):
         return self
 
     def check(self, limit: int | None, problem: Problem) -> None:
-        """Raise `RefusedError` if the peak is above `limit` bytes, with a remedy that fits."""
+        """Raise `RefusedError` if the peak is above `limit` bytes, with options that stay below; None is no limit."""
         if limit is None or self.peak_bytes <= limit:
             return
         need = need_text(self.peak_bytes)
@@ -139,7 +139,7 @@ class Plan(NamedTuple):
         raise RefusedError(f"{what} needs about {need} for {size}, {limit_text(limit)}", self._remedy(limit, problem))
 
     def _remedy(self, limit: int, problem: Problem) -> str:
-        """Return the options that would admit the fit, and what else would make it smaller."""
+        """Return the remedy for a peak above `limit` bytes: options with which the fit would run, or other advice."""
         admits = None if self.grows else admitting(self.peak_bytes)
         options = [option for option in (self._smaller(limit, problem), admits) if option]
         remedies = [f"{' or '.join(options)} would do"] if options else []
@@ -151,7 +151,7 @@ class Plan(NamedTuple):
         return ", or ".join(remedies) or "use a machine with more memory"
 
     def _smaller(self, limit: int, problem: Problem) -> str | None:
-        """Return options with which the fit takes no more than `limit` bytes; None if there are none."""
+        """Return an option, such as `--threads 1`, with which the fit stays within `limit` bytes; None without one."""
         if self.remedy is not None:
             return None
         if self.with_one_thread is not None and self.with_one_thread().peak_bytes <= limit:
@@ -168,29 +168,29 @@ class Plan(NamedTuple):
         return None
 
     def _fits(self, name: str, problem: Problem, limit: int) -> bool:
-        """Whether the fit by the solver `name` takes no more than `limit` bytes."""
+        """Return whether the fit by the solver `name` takes at most `limit` bytes."""
         peak = _peak(_estimate(name, problem, self.rows), problem, self.rows, self.threads, self.reading)
         return max(peak, self.later if problem.d == self.columns else 0) <= limit
 
 
 def make_plan(name: str, reason: str, problem: Problem, rows: int | None, threads: int, reading: int = 0) -> Plan:
-    """Return the plan for a solver.
+    """Return the plan for the solver `name`, chosen for `reason`.
 
-    `rows` are known or expected; `reading` is the number of bytes that reading the input takes.
+    `rows` is the number of rows, known or expected, None if unknown; `reading` is the bytes for reading the input.
     """
     return plan_of(name, reason, _estimate(name, problem, rows), problem, rows, threads, reading)
 
 
 def fallback_plan(problem: Problem, rows: int, threads: int, reading: int) -> Plan:
-    """Return the plan for solving again by FALLBACK_SOLVER, without importing this solver: few fits come to it."""
+    """Return the plan for solving again by FALLBACK_SOLVER, without importing this solver, which few fits need."""
     need = estimate_in_memory(problem.d, rows, _most_kept(problem, rows))
-    return plan_of(FALLBACK_SOLVER, "", _of_held(need, problem, rows), problem, rows, threads, reading)
+    return plan_of(FALLBACK_SOLVER, "", _with_row_copies(need, problem, rows), problem, rows, threads, reading)
 
 
 def plan_of(
     name: str, reason: str, need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int = 0
 ) -> Plan:
-    """Return the plan for a given estimate."""
+    """Like `make_plan`, with the estimate `need` of the solver given."""
     peak = _peak(need, problem, rows, threads, reading)
     return Plan(name, reason, rows, problem.d, need.passes, peak, threads, reading=reading)
 
@@ -203,10 +203,10 @@ def total_bytes(d: int, working: int) -> int:
 def blocks_bytes(
     d: int, rows: int | None, threads: int, copies: int = 1, *, height: int = 0, most: int = 1 << 30
 ) -> int:
-    """Bytes of the block being filled, of the blocks under way, and of the copies that each thread makes.
+    """Bytes of the block being filled, of the blocks waiting or in work, and of the copies that each thread makes.
 
-    `most` limits the number of blocks under way, and `copies` is the number of copies per block. Blocks under way are
-    joined until they have `height` rows. The number of rows, if known, limits every count.
+    `most` limits the number of blocks waiting or in work, and `copies` is the number of copies that a thread makes of
+    its block. Blocks are joined until they have `height` rows. The number of rows, if known, limits every count.
     """
 
     def bytes_of(blocks: int, height: int) -> int:
@@ -221,16 +221,16 @@ def blocks_bytes(
 
 
 def joined_rows(d: int, height: int) -> int:
-    """Return the number of rows in the fewest whole blocks of d columns that have `height` rows together."""
+    """Return `height`, at least 1, rounded up to a multiple of the rows of one block of d columns."""
     one = block_rows(d)
     return max(-(-height // one), 1) * one
 
 
 def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
-    """Bytes at the peak while parts of `rows` rows are scored and written, besides `held` bytes.
+    """Bytes at the peak while parts of `rows` rows are scored and written, including `held` bytes of other data.
 
-    `held` includes the bytes for reading the rows. A finished part is text. A part in work holds its rows, padded and
-    centred, the scores with two copies, and their text with room to grow.
+    `held` includes the bytes for reading the rows. A finished part is text. A part in work takes memory for its rows,
+    padded and centred, for the scores with two copies, and for their text with room to grow.
     """
     number, text = 8, 24
     each = rows * text * k
@@ -240,17 +240,17 @@ def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
 
 
 def most_kept(wish: int | float | str, most: int) -> int:
-    """Components to plan for, out of at most `most`: a share or a rule may take all of them."""
+    """Return the largest k that `wish` can give, out of at most `most`: a share or a rule may take all of these."""
     return min(wish, most) if isinstance(wish, int) else most
 
 
 def in_flight(threads: int) -> int:
-    """Number of items that are in work, waiting or finished at once."""
+    """Number of blocks or parts that are in work, waiting or finished at the same time."""
     return threads + QUEUED_TASKS if threads > 1 else 1
 
 
 def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int) -> int:
-    """Bytes at the peak: the program, and the larger need of reading the rows and of solving."""
+    """Bytes at the peak: the program, and the larger of the bytes while rows are read and the bytes while solving."""
     d, height = problem.d, need.height
     waiting = min(in_flight(threads), most_tasks(need.result, 8 * d * height))
     if rows is not None:
@@ -260,7 +260,7 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
         blocks = 0 if need.without_blocks else blocks_bytes(d, rows, threads, need.copies, height=height, most=tasks)
         return blocks + tasks * need.result + min(threads, tasks) * need.work
 
-    # The next task begins after the result before it is merged, so that one task less is under way meanwhile.
+    # A new task begins only after a result is merged, so one task less is in work during the merge.
     working = need.bytes + max(under_way(waiting), under_way(waiting - 1) + need.merging)
     held = None if need.without_blocks else problem.n
     working = bytes_with_reading(working, reading, d, held)
@@ -268,10 +268,10 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
 
 
 def bytes_with_reading(working: int, reading: int, d: int, held: int | None) -> int:
-    """Bytes at the peak of reading rows and of a pass over them that takes `working` bytes.
+    """Bytes at the peak of reading rows of d columns, in `reading` bytes, and of a pass that takes `working` bytes.
 
-    `held` is the number of rows where all are held before the pass, few in a file, more in memory; None where they are
-    read during the pass.
+    If all rows are read before the pass, `held` is their number: few rows are then in a file, more rows in memory. None
+    means that rows are read during the pass.
     """
     if held is None:
         return working + reading
@@ -286,18 +286,18 @@ def _left_of(reading: int) -> int:
 
 
 def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:
-    """Return the estimate of a solver for this problem."""
+    """Return the estimate of the solver `name` for this problem, for `rows` rows, None if unknown."""
     solver: Solver = SOLVERS.load(name)()
     need = solver.estimate(problem.d, rows, _most_kept(problem, rows))
-    return _of_held(need, problem, rows) if name in HOLDS_ROWS else need
+    return _with_row_copies(need, problem, rows) if name in HOLDS_ROWS else need
 
 
-def _of_held(need: Estimate, problem: Problem, rows: int | None) -> Estimate:
-    """Return the estimate of a solver that holds the rows, with the copies that row means and an uncentred fit add."""
+def _with_row_copies(need: Estimate, problem: Problem, rows: int | None) -> Estimate:
+    """Return the estimate `need` of a solver that holds the rows, plus the copies of rows made before solving."""
     held = 8 * (rows or 0) * problem.d
-    if problem.n is None or held > SMALL_BYTES:  # one block is filled while the one before it is put to the others
+    if problem.n is None or held > SMALL_BYTES:  # one block is filled while the last one is appended
         need = need._replace(bytes=need.bytes + blocks_bytes(problem.d, rows, 1, 0), without_blocks=True)
-    if problem.rows_centered:  # rows as read, rows about one of their cells, and a copy while means are taken
+    if problem.rows_centered:  # rows as read, rows minus their first cell, and a copy while means are computed
         need = need._replace(solving=max(need.solving, 3 * held))
     if not problem.center:  # one more row for the mean is appended to the rows, or to their triangle, in a copy
         need = need._replace(solving=need.solving + min(held, 8 * problem.d**2))
@@ -305,4 +305,5 @@ def _of_held(need: Estimate, problem: Problem, rows: int | None) -> Estimate:
 
 
 def _most_kept(problem: Problem, rows: int | None) -> int:
+    """Return the number of components to plan for: `most_kept`, with EXPECTED_COMPONENTS if rows are unknown."""
     return most_kept(problem.wish, min(problem.d, EXPECTED_COMPONENTS if rows is None else rows))

@@ -1,9 +1,9 @@
 """Leading components from a block Krylov space with a seeded random start, grown until its own residuals are small.
 
 When to prefer it: neither d x d nor n x n fits, and k is small. Every pass multiplies by S once, S V = Xc^T (Xc V) / n,
-one block of rows at a time. Rayleigh-Ritz takes the best directions from all that the passes have spanned.
-Passes: one for means and scales, one for the start, and as many as the residuals ask for; a space that grows too large
-is compressed to its leading directions. Cost per pass: 4 n d (k + 10). Memory: 12 d (k + 10), whatever n.
+one block of rows at a time. Rayleigh-Ritz takes the best directions from the space that all passes have spanned.
+Passes: one for means and scales, one for the start, and more until the residuals are small; a space that grows too
+large is compressed to its leading directions. Cost per pass: 4 n d (k + 10). Memory: 12 d (k + 10), whatever n.
 SciPy: `scipy.sparse.linalg.eigsh` on the same operator.
 Musco and Musco 2015, NeurIPS 28; Halko, Martinsson, Tropp 2011, SIAM Review 53(2).
 """
@@ -52,10 +52,11 @@ FIRST_COMPONENTS = 32
 
 
 def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
-    """Bytes of the space, of S times the space, and of the best directions in the space with S times these.
+    """Return the most bytes of the Krylov iteration for k components of d columns and n rows, None if unknown.
 
-    In addition, the larger of two: while residuals are measured, four copies of a part of the directions, and the new
-    block with its product; while a smaller space grows, six copies of the new block.
+    Either residuals are measured: the space, S times the space, the best directions in the space and S times these,
+    four copies of a slab of the directions, and the new block with its product. Or a smaller space grows: the space,
+    S times the space, copies of both, and six copies of the new block.
     """
     width = min(k + EXTRA_DIRECTIONS, d)
     space = min(MOST_BLOCKS * width, d, (n or d) + width)  # n rows span at most n dimensions
@@ -64,7 +65,7 @@ def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
 
 
 class Randomized:
-    """Solver `randomized`: block Krylov iteration with a stopping test of its own."""
+    """Solver `randomized`: block Krylov iteration that stops when its residuals are small."""
 
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         if d <= min(k + EXTRA_DIRECTIONS, WHOLE_SPACE_COLUMNS):
@@ -80,7 +81,7 @@ class Randomized:
         return self._solve(rows, problem)
 
     def _solve(self, rows: Rows, problem: Problem) -> Solution:
-        """Solve with one pass for the column moments and one pass per product with S."""
+        """Return the solution: one pass over the rows for the column moments, and one pass for each product with S."""
         doing("pass 1")
         with np.errstate(over="ignore", invalid="ignore"):
             centre, squares = rows.reduce(ColumnMomentsAccumulator(rows.origin))
@@ -103,10 +104,10 @@ class Randomized:
 
 
 def by_products(centre: Centre, squares: Array, product: Callable[[Array, Array], Array], problem: Problem) -> Solution:
-    """Solve by products with the scatter alone.
+    """Return the solution by a Krylov iteration that needs only products with the scatter.
 
-    `squares` (d,) are those of the columns about their mean; `product` maps (V, sigma) to Y^T Y V for the rows Y,
-    centred if the problem asks for it, divided by sigma.
+    `squares` (d,) are the sums of squares of the columns about their mean. `product(V, sigma)` returns Y^T Y V (d, k),
+    where Y are the rows, centred if the problem is centred, with the columns divided by sigma (d,).
     """
     scales = ColumnScales.of(problem, centre, squares)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -134,12 +135,15 @@ class Ritz(NamedTuple):
     error: Array  # (m,) bounds from the residuals
 
     def times(self, factor: float) -> Ritz:
-        """Return the eigenpairs of S times a factor."""
+        """Return the eigenpairs, images and bounds multiplied by a factor, for S times this factor."""
         return Ritz(self.values * factor, self.vectors, self.images * factor, self.error * factor)
 
 
 def _leading(apply: Callable[[Array], Array], problem: Problem, most: int) -> Ritz:
-    """Return enough converged pairs for the wish: a number, all pairs for a rule, doubling for a share."""
+    """Return converged eigenpairs, as many as `problem.wish` needs, at most `most`.
+
+    A rule needs all. For a share of the variance, their number is doubled until the share is reached.
+    """
     wish = problem.wish
     if isinstance(wish, str):  # a rule needs all eigenvalues
         return _krylov(apply, problem, most)
@@ -154,7 +158,10 @@ def _leading(apply: Callable[[Array], Array], problem: Problem, most: int) -> Ri
 
 
 def _krylov(apply: Callable[[Array], Array], problem: Problem, k: int) -> Ritz:
-    """Return the k leading eigenpairs of S, converged to CONVERGED or as far as MOST_PASSES allow."""
+    """Return the k leading eigenpairs of S, and possibly more, with relative error CONVERGED or after MOST_PASSES.
+
+    `apply` multiplies by S.
+    """
     d = problem.d
     width = min(k + EXTRA_DIRECTIONS, d)
     rng = np.random.default_rng(problem.seed)
@@ -178,7 +185,7 @@ def _krylov(apply: Callable[[Array], Array], problem: Problem, k: int) -> Ritz:
 
 
 def _orthonormal_to(Q: Array, W: Array) -> Array:
-    """Return orthonormal directions of W outside the space of Q, without those that are rounding error."""
+    """Return an orthonormal basis (d, m) of the part of span(W) orthogonal to Q, without rounding error."""
     size = np.linalg.norm(W, axis=0)
     W = W[:, size > 0] / size[size > 0]
     for _ in range(2):  # twice is enough (Kahan, Parlett)
@@ -191,7 +198,7 @@ def _orthonormal_to(Q: Array, W: Array) -> Array:
 
 
 def _rayleigh_ritz(Q: Array, SQ: Array, k: int) -> Ritz:
-    """Return the best eigenpairs in the space of Q (d, m), from SQ = S Q; error bounds assume that k were asked for."""
+    """Return the m approximate eigenpairs of S in the space of Q (d, m), from SQ = S Q; bounds are sharp for k."""
     T = Q.T @ SQ
     values, C = np.linalg.eigh((T + T.T) / 2)
     values, C = values[::-1], C[:, ::-1]
@@ -205,9 +212,9 @@ def _rayleigh_ritz(Q: Array, SQ: Array, k: int) -> Ritz:
 
 
 def _error(values: Array, residual: Array, k: int) -> Array:
-    """Bound the error of each value by its residual r, or by r^2 / gap if the unwanted values are farther away.
+    """Return error bounds (m,) of the descending `values` (m,): the residual r, or r^2 / gap for the first k.
 
-    (Parlett 1980, The Symmetric Eigenvalue Problem, 11.7; the gap is to the first value that was not asked for.)
+    The gap is to value k + 1, the first that is not needed (Parlett 1980, The Symmetric Eigenvalue Problem, 11.7).
     """
     error = residual.copy()
     if k < len(values):
@@ -226,7 +233,7 @@ def _solution(
     problem: Problem,
     apply: Callable[[Array], Array],
 ) -> Solution:
-    """Build the solution from the eigenpairs: cut at the rank, with errors from rounding and from the divisor added."""
+    """Return the solution for the eigenpairs `found`: eigenvalues past the rank 0, all rounding errors included."""
     rounding = problem.rounding(centre, squares)
     rounding = rounding + problem.scale_rounding(rounding)
     k = min(problem.wish, len(found.values)) if isinstance(problem.wish, int) else len(found.values)

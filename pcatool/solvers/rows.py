@@ -1,4 +1,4 @@
-"""Rows of a fit for the solvers: blocks in order, held while few, read again where needed."""
+"""Rows of a fit for the solvers: blocks in order, kept while few, and read again for further passes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from pcatool.resources import Spool, limit_text, need_text, release_free_memory
 
 __all__ = ["AT_ONCE", "SMALL_BYTES", "BlockStore", "Rows", "first_heavy_row"]
 
-Place = tuple[int, int, int]  # of a block in the file: offset in bytes, rows, columns
+Place = tuple[int, int, int]  # where a block is in the file, and its shape: offset in bytes, rows, columns
 
 
 class BlockStore:
-    """Blocks of rows in order.
+    """Blocks of rows in order, in memory and in a temporary file; iteration reads the blocks.
 
-    The first `memory` bytes stay in memory, later blocks go to a file. If no file can be written, up to `spare` bytes
-    stay in memory.
+    Up to `memory` bytes stay in memory, later blocks go to the file. If the file cannot be written, blocks stay in
+    memory up to `spare` bytes in total, and then `FileError` is raised. `rows` and `bytes` count all blocks.
     """
 
     def __init__(self, memory: int, spare: int = 0) -> None:
@@ -48,7 +48,7 @@ class BlockStore:
         self._blocks.append(block if self.bytes <= self._memory else self._written(block))
 
     def _written(self, block: Array) -> Array | Place:
-        """Write a block to the file and return its place; or return the block, if the file fails and `spare` allows."""
+        """Write a block to the file and return its place; return the block if the file fails but `spare` is enough."""
         try:
             if self._spool is None:
                 self._spool = Spool()
@@ -65,13 +65,14 @@ class BlockStore:
         return map(self._read, self._blocks)
 
     def drain(self) -> Iterator[Array]:
-        """Yield the blocks for the last time, and forget each one."""
+        """Yield the blocks in order for the last time, and free the memory of each block after it."""
         self._blocks.reverse()
         while self._blocks:
             yield self._read(self._blocks.pop())
         self._spool = None
 
     def _read(self, kept: Array | Place) -> Array:
+        """Return a block that is in memory, or read it from its place in the file."""
         if not isinstance(kept, tuple):
             return kept
         assert self._spool is not None
@@ -84,19 +85,19 @@ class BlockStore:
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
-# Blocks up to this size in total are held, in memory or in a file, so that their number is known.
+# Blocks up to this size in total are kept, in memory or in a file, so that the number of rows is known.
 SMALL_BYTES = 32 << 20
 
-# Bytes of held blocks that stay in memory, so that memory does not grow with the rows; the others go to a file.
+# Bytes of kept blocks that stay in memory, so that memory does not grow with the rows; later blocks go to a file.
 HELD_BYTES = 1 << 20
 
 # Bytes of blocks to copy before their memory is given back.
 AT_ONCE = 32 << 20
 
-# Copies of rows while missing cells are filled: about an origin, and filled, and masks.
+# Copies of rows while missing cells are filled: rows minus the origin, filled rows, and masks.
 FILLING = 3
 
-# Least copies of the rows in a solver that holds them all: as read, and centred.
+# Least number of copies of all rows in a solver that holds all rows: rows as read, and centred rows.
 COPIES = 2
 
 # Least weight of a row that may be the origin, as a share of the largest weight. A lighter row costs as many digits as
@@ -109,10 +110,11 @@ Blocks = Iterable[Array]
 class Rows:
     """Blocks of rows with their weights. With `weighted`, the last column of every block holds the weights.
 
-    Up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more, are held, so that the number of rows
-    is known before a solver is chosen. `reread` returns all blocks again; without `reread`, the blocks go to a file if
-    there are several passes. `prepare` is applied to the rows of each block whenever the block is used. `bytes_of_rows`
-    returns the bytes of a fit of so many rows held in memory, to be compared with `limit`.
+    The constructor reads and keeps up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more. If the
+    blocks end before, their number `n` is known before a solver is chosen; else n is None. `reread` returns all blocks
+    again; without `reread`, the blocks go to a file if there are several passes. `prepare` is applied to the rows of
+    each block whenever the block is used. `bytes_of_rows(n)` returns the memory of a fit of n rows held in memory, to
+    be compared with `limit`; by default, COPIES of the rows are assumed.
     """
 
     def __init__(
@@ -140,7 +142,7 @@ class Rows:
         # Rows that are held for a solver that needs all rows stay in memory.
         self._store = BlockStore(HELD_BYTES if not hold_rows else sys.maxsize, SMALL_BYTES)
         self._first: Array | None = None
-        self.complete = True  # whether all rows are held
+        self.complete = True  # whether all rows are in the store
         for block in self._rest:
             if self._first is None:
                 self._first = _first_cells(*self._split(block))
@@ -157,11 +159,11 @@ class Rows:
 
     @property
     def buffered_rows(self) -> int:
-        """Number of rows read before a solver is chosen."""
+        """Number of rows that the constructor has read."""
         return self._store.rows
 
     def codes(self) -> NDArray[np.bool_]:
-        """Mask of the columns whose cells in the first block are whole numbers, and not only 0 and 1; (d,)."""
+        """Return a mask (d,) of columns that look like codes: whole numbers in the first block, not only 0 and 1."""
         block = next(iter(self._store), np.empty((0, 0)))
         X = block[:, :-1] if self._weighted else block
         with np.errstate(invalid="ignore"):
@@ -169,13 +171,13 @@ class Rows:
             return np.asarray(whole & ((X != 0) & (X != 1) & ~np.isnan(X)).any(axis=0))
 
     def has_missing(self) -> bool:
-        """Whether a cell is missing in the rows read so far."""
+        """Return whether a cell is missing in the rows that the constructor has read."""
         return any(bool(np.isnan(block).any()) for block in self._store)
 
     def _check(self, size: int, count: int) -> None:
-        """Raise `RefusedError` if `count` rows of `size` bytes need more than the limit.
+        """Raise `RefusedError` if a fit of `count` rows, of `size` bytes together, needs more than the memory limit.
 
-        This is checked while rows arrive, since the rows of a pipe cannot be counted first.
+        Called while rows arrive, since the rows of a pipe cannot be counted first.
         """
         need = COPIES * size if self._bytes_of_rows is None else self._bytes_of_rows(count)
         if self._limit is not None and need > self._limit:
@@ -186,17 +188,17 @@ class Rows:
 
     @property
     def origin(self) -> Array:
-        """The first row (d,) of enough weight.
+        """The first row (d,) whose weight is at least LIGHT times the largest weight in the first block.
 
-        A missing cell in it is replaced by the first observed cell of its column in the first block, NaN if there is
-        none.
+        A missing cell in this row is replaced by the first observed cell of its column in the first block; the cell
+        stays NaN if the column has no observed cell in this block. Raise `NoRows` without rows.
         """
         if self._first is None:
             raise nothing_to_fit()
         return self._first
 
     def center_and_fill(self, values: Array, origin: Array) -> None:
-        """From now on return the rows minus an origin (d,), with `values` (d,) in the missing cells of each column."""
+        """Make all later passes return the rows minus `origin` (d,), with `values` (d,) in the missing cells."""
 
         def filled(X: Array) -> Array:
             X = X - origin
@@ -208,19 +210,19 @@ class Rows:
         self._first = np.where(np.isnan(first), values, first)
 
     def several_passes(self) -> None:
-        """Allow several passes; call before the first pass."""
+        """Allow several passes: without `reread`, the first pass keeps all blocks. Call before the first pass."""
         self._keep = not self.complete and self._reread is None
 
     def reduce(self, accumulator: Accumulator[Block, Part]) -> Part:
-        """Return the sums over all rows, in one pass; raise `NoRows` without rows."""
+        """Return the sums over all rows by the accumulator, in one pass; raise `NoRows` without rows."""
         parts = self.map(accumulator.of_block, size=accumulator.part_bytes, height=accumulator.height)
         return fold(accumulator, parts)
 
     def map(self, function: Callable[[Block], Result], *, size: int, height: int = 0) -> Iterator[Result]:
-        """Apply `function` to every block, and yield the results in order; `reduce` is for what can be added up.
+        """Apply `function` to every block, in one pass, and yield the results in order.
 
-        Smaller blocks are joined until they have `height` rows. A result takes `size` bytes while it is computed and
-        after. Several blocks are worked on at once, each by one thread.
+        Blocks are joined until they have `height` rows. A result takes `size` bytes, which limits the number of blocks
+        that threads work on at the same time. For results that can be added up, use `reduce`.
         """
 
         def work(blocks: list[Array]) -> Result:
@@ -237,6 +239,7 @@ class Rows:
             release_free_memory()
 
     def _joined(self, height: int) -> Iterator[list[Array]]:
+        """Yield lists of consecutive blocks with at least `height` rows together; the last list may have fewer."""
         waiting: list[Array] = []
         for block in self._blocks():
             waiting.append(block)
@@ -247,17 +250,19 @@ class Rows:
             yield waiting
 
     def _split(self, block: Array) -> Block:
+        """Return the rows of a block, prepared and with missing cells filled, and their weights, if any."""
         X, w = self._prepared(block)
         return X if self._filled is None else self._filled(X), w
 
     def _prepared(self, block: Array) -> Block:
+        """Return the rows of a block after `prepare`, and their weights, if any."""
         X, w = (block[:, :-1], block[:, -1]) if self._weighted else (block, None)
         return X if self._prepare is None else self._prepare(X), w
 
     def _split_in_place(self, table: Array) -> Block:
         """Like `_split`, but may change `table`: missing cells are filled some rows at a time, without a second table.
 
-        Filling works cell by cell, so that slabs give the same bits. Row means are taken of the whole table, since
+        Filling works cell by cell, so slabs give the same bits. Row means are computed from the whole table, since
         their bits may depend on how rows are stored.
         """
         X, w = self._prepared(table)
@@ -268,6 +273,7 @@ class Rows:
         return X, w
 
     def _blocks(self) -> Iterator[Array]:
+        """Return the blocks of one pass, from the store, the first reading or `reread`."""
         if self.complete or (self._started and self._keep):
             return iter(self._store)
         if not self._started:
@@ -277,6 +283,7 @@ class Rows:
         return iter(self._reread())
 
     def _first_pass(self) -> Iterator[Array]:
+        """Yield the stored blocks and those still to be read; store these if there are several passes."""
         yield from self._store if self._keep else self._store.drain()
         for block in self._rest:
             if self._keep:
@@ -284,7 +291,11 @@ class Rows:
             yield block
 
     def matrix(self) -> Block:
-        """Return all rows as one matrix (n, d) that the caller may change, and their weights."""
+        """Return all rows as one matrix (n, d) that the caller may change, and their weights (n,) or None.
+
+        Without rows, the matrix is (0, 0). Raise `RefusedError` above the memory limit. Unless the rows are `small`,
+        the stored blocks are used up.
+        """
         if self.small:
             return self._split_in_place(self._joined_store()) if self.n else (np.zeros((0, 0)), None)
         blocks: list[Array] = []
@@ -311,7 +322,7 @@ class Rows:
         return self._split_in_place(X)
 
     def _joined_store(self) -> Array:
-        """Join the held rows in one table with contiguous columns; one block at a time is in memory besides."""
+        """Return the stored rows in one table with contiguous columns; only one block is in memory besides it."""
         X, at = None, 0
         for block in self._store:
             if X is None:
@@ -325,16 +336,16 @@ class Rows:
 
 
 def first_heavy_row(w: Array | None) -> int:
-    """Return the number of the first row whose weight is at least LIGHT of the largest.
+    """Return the index of the first row whose weight is at least LIGHT times the largest; 0 without weights.
 
-    The rounding error of a difference from a row is relative to that row, and a row of tiny weight may be far from the
-    mean.
+    This row can be the origin: the rounding error of a difference from a row is relative to that row, and a row of tiny
+    weight may be far from the mean.
     """
     return 0 if w is None else int(np.argmax(w >= LIGHT * w.max()))
 
 
 def _first_cells(X: Array, w: Array | None) -> Array:
-    """Return the first heavy row, its missing cells replaced by the first observed cells of their columns."""
+    """Return the row `first_heavy_row` of X, missing cells replaced by the first observed cells of their columns."""
     first = X[first_heavy_row(w)]
     missing = np.isnan(first)
     if not missing.any():

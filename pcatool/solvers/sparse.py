@@ -1,10 +1,11 @@
 """PCA of a table in compressed form, where absent cells are 0 or the mean of their column.
 
-When to prefer it: counts and other tables of mostly zeros, or a table to be filled with means, too large to be held
-as a whole. The result is that of `covariance`, `dual` or `randomized` on the whole table: from the d x d scatter, the
-n x n inner products, or a block Krylov space, whichever is small, by products of sparse matrices. Centring shifts every
-row by one vector; the shift is never carried out (`linalg.sparse`).
-Cost: sum of c^2 over rows of c cells, and 9 d^3; sum of c^2 over columns and 9 n^3; or 4 k per cell and pass.
+When to prefer it: counts and other tables of mostly zeros, or a table to be filled with means, too large for memory
+with all its cells. The result is that of `covariance`, `dual` or `randomized` on the whole table: from the d x d
+scatter, the n x n inner products, or a block Krylov space, whichever is small, by products of sparse matrices. The
+centred table is never formed, because it has few zeros (`linalg.sparse`).
+Cost, with c present cells in a row or column: `covariance` sum of c^2 over rows, and 9 d^3; `dual` sum of c^2 over
+columns, and 9 n^3; `randomized` 4 k per cell and pass.
 Memory: up to GIVEN_BYTES + TRANSPOSED_BYTES bytes per cell, and d^2, n^2 or d k. SciPy: `scipy.sparse.linalg.svds`, of
 an operator that centres.
 """
@@ -48,7 +49,7 @@ GIVEN_BYTES, SCALED_BYTES, TRANSPOSED_BYTES = 24, 32, 72
 
 
 def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
-    """Return the solver whose method is used, and the reason: `plan.choose` for rows in compressed form."""
+    """Return the name of the solver whose method is used, and the reason; like `plan.choose`, for n sparse rows."""
     d, wish = problem.d, problem.wish
     if n <= DUAL_ROWS and (2 * n <= d or d > SCATTER_COLUMNS):
         return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
@@ -61,7 +62,7 @@ def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
 
 
 def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
-    """Estimate the need of a fit, including the cells."""
+    """Return passes and memory of a fit with k kept components, including the `cells` stored cells of the n rows."""
     d, name = problem.d, choose_sparse(problem, n)[0]
     beside = 32 << 20  # SciPy's sparse matrices, and slabs
     if name == "randomized":
@@ -75,7 +76,7 @@ def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
 
 
 def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
-    """Solve a table whose absent cells are 0 (`absent` is "zero") or the mean of their column ("mean")."""
+    """Return the solution of a table whose absent cells are 0 (`absent` is "zero") or the column mean ("mean")."""
     with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         table = (ShiftedRows.with_zeros if absent == "zero" else ShiftedRows.with_means)(cells)
         if absent == "mean":
@@ -91,6 +92,7 @@ def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
 
 
 def _krylov(table: ShiftedRows, problem: Problem) -> Solution:
+    """Return the solution by a block Krylov iteration."""
     rows = table if problem.center else table.uncentered()
 
     def product(V: Array, sigma: Array) -> Array:
@@ -100,7 +102,7 @@ def _krylov(table: ShiftedRows, problem: Problem) -> Solution:
 
 
 def _dual(table: ShiftedRows, problem: Problem) -> Solution:
-    """Solve from the n x n inner products."""
+    """Return the solution from the n x n inner products of the rows."""
     centre, constant = table.centre, ~table.centre.varies
     divisor = problem.divisor(centre)
     safe_divisor = divisor if divisor > 0 else 1.0
@@ -117,10 +119,10 @@ def _dual(table: ShiftedRows, problem: Problem) -> Solution:
 
 
 def _of_inner_products(F: ShiftedRows, lengths: Array, rounding: Array, scale_rounding: Array | float) -> Spectrum:
-    """Return the spectrum of F^T F.
+    """Return the spectrum of F^T F from the eigenvectors of F F^T.
 
-    `lengths` (d,) are the norms of the columns, each with relative error `rounding` (d,); `scale_rounding` are as for
-    `spectrum_of_scatter`.
+    `lengths` (d,) are the norms of the columns of F, each with relative error `rounding` (d,); `scale_rounding` is as
+    for `spectrum_of_scatter`.
     """
     R, K = F.scaled(1.0 / safe_divisors(lengths)).inner(), F.inner()
     scaled, (values, U) = factorise_both(F.n, lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))
