@@ -179,7 +179,7 @@ def class_sums(X: Array, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], Arr
 
 
 def _squares(Y: Array, rest: Array) -> Array:
-    """Return the sums of squares (d,) of centred columns Y (n, d), corrected for `rest`, their sums by rounding."""
+    """Return the sums of squares (d,) of centred columns Y (n, d), corrected for `rest` (d,), sums that should be 0."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         return np.asarray(np.einsum("ij,ij->j", Y, Y) - rest * (rest / len(Y)))
 

@@ -71,9 +71,9 @@ def check_sums(sums: RowSums, rounding: Array, mean: Array, variances: Array, di
     squares = sums.squares
     of_features = rounding[: len(squares)]
     if len(squares) != len(variances):
-        raise ModelError(f"sums cover {len(squares)} columns, but the model has {len(variances)}")
+        raise ModelError(f"the sums are those of {len(squares)} columns, but the model has {len(variances)} columns")
     if not np.all(rounding >= 0):
-        raise ModelError("rounding holds a value below 0")
+        raise ModelError("array 'rounding' has a value below 0")
     with np.errstate(all="ignore"):
         if not np.all(np.abs(squares - variances * divisor) <= (TOTAL_TOLERANCE + 2 * of_features) * squares):
             raise ModelError("the sums of squares do not match the column variances")
@@ -89,9 +89,9 @@ def _check_products(S: Array, length: Array) -> None:
         rows, others = slice(first, first + AT_ONCE), slice(first, None)
         products, bound = S[rows, others], np.outer(length[rows], length[others])
         if not np.all(np.abs(products - S[others, rows].T) <= TOTAL_TOLERANCE * bound):
-            raise ModelError("scatter is not symmetric")
+            raise ModelError("array 'scatter' is not symmetric")
         if not np.all(np.abs(products) <= (1 + TOTAL_TOLERANCE) * bound):
-            raise ModelError("scatter has an entry off the diagonal that is larger than its diagonal allows")
+            raise ModelError("array 'scatter' has an entry S_ij that is larger than sqrt(S_ii S_jj)")
 
 
 def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
@@ -116,30 +116,33 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
         shapes |= {"cross": (t, d), "label_means": (2, t), "label_squares": (t,), "class_names": (t,)}
     for name, shape in shapes.items():
         if name in arrays and arrays[name].shape != shape:
-            raise ModelError(f"{name} has shape {arrays[name].shape}, not {shape}")
+            raise ModelError(f"array '{name}' has shape {arrays[name].shape}, not {shape}")
         if name in arrays and KINDS[name] == "f" and not np.all(np.isfinite(arrays[name])):
-            raise ModelError(f"{name} holds a value that is not finite")
+            raise ModelError(f"array '{name}' has a value that is not finite")
     if "weights" in arrays:
         weight, pairs = arrays["weights"]
         if not (weight > 0 and pairs >= 0):
-            raise ModelError("weights holds a value that is not above 0")
+            raise ModelError("array 'weights' has a sum of weights that is not above 0, or a sum of products below 0")
         if not pairs / weight <= weight:
-            raise ModelError("weights holds a sum of products above the square of the sum")
-    if "weights_error" in arrays and not ("weights" in arrays and np.all(arrays["weights_error"] >= 0)):
-        raise ModelError("weights_error is given without weights, or holds a value below 0")
-    if "means_error" in arrays and np.any(arrays["means_error"] < 0):
-        raise ModelError("means_error holds a value below 0")
+            raise ModelError(
+                "array 'weights' has a sum of products that is larger than the square of the sum of weights"
+            )
+    if "weights_error" in arrays and "weights" not in arrays:
+        raise ModelError("it has array 'weights_error' but no array 'weights'")
+    for name in ("weights_error", "means_error"):
+        if name in arrays and np.any(arrays[name] < 0):
+            raise ModelError(f"array '{name}' has a value below 0")
     if kind == "cross":
         _check_labels(arrays["label_means"].sum(axis=0), arrays["label_squares"], "class_names" in arrays)
     if "class_names" in arrays and len(set(arrays["class_names"].tolist())) < arrays["class_names"].size:
-        raise ModelError("class_names holds a name twice")
+        raise ModelError("array 'class_names' has two equal names")
 
 
 def _check_labels(means: Array, squares: Array, classes: bool) -> None:
     if not (len(squares) and np.all(squares >= 0)):
-        raise ModelError("label_squares is empty, or holds a value below 0")
+        raise ModelError("array 'label_squares' is empty, or has a value below 0")
     if classes and not (np.all(means > 0) and abs(float(means.sum()) - 1) <= TOTAL_TOLERANCE):
-        raise ModelError("label_means are not the shares of the classes")
+        raise ModelError("array 'label_means' must have shares above 0 that add up to 1, one for each class")
 
 
 RowSums = Moments | Triangle | CrossMoments
@@ -361,11 +364,11 @@ class Statistic(NamedTuple):
         if not kind:
             return None
         if len(kind) > 1:
-            raise ModelError(f"it has both {kind[0]} and {kind[1]}")
+            raise ModelError(f"it has both array '{kind[0]}' and array '{kind[1]}'")
         names = ["means", "rounding", *(["squares", "label_means", "label_squares"] if kind[0] == "cross" else [])]
         missing = [name for name in names if name not in arrays]
         if missing:
-            raise ModelError(f"it has {kind[0]} but no {missing[0]}")
+            raise ModelError(f"it has array '{kind[0]}' but no array '{missing[0]}'")
         check_shapes(arrays, kind[0])
         weight = arrays.get("weights", np.array([rows, _pairs(rows)]))
         errors = (

@@ -269,7 +269,7 @@ def check_solvable(
     if not finite:
         raise squares_overflow(problem.columns, variances, *_weights_remedy(problem, centre))
     if total <= 0:
-        raise DataError("every value is 0: there is no variance to explain", "give a table with values")
+        raise DataError("every value is 0: there is no variance to explain", "give a table with values other than 0")
 
 
 def _underflown(
@@ -320,8 +320,8 @@ def check_weights(problem: Problem, centre: Centre) -> None:
 def uncertain_divisor(problem: Problem, weight: float, divisor: float, divisor_error: float) -> RefusedError:
     """Return the error for a divisor, the sum `weight` minus ddof, that rounding leaves with too few digits."""
     return RefusedError(
-        f"the weights add up to {weight:.17g}, so --ddof {problem.ddof} leaves a divisor of {divisor:.2g} with a "
-        f"relative error of {min(divisor_error, 1.0):.0e}",
+        f"the weights add up to {weight:.17g}, so --ddof {problem.ddof} leaves a divisor of {divisor:.2g}, "
+        f"whose relative error of {min(divisor_error, 1.0):.0e} is too large",
         _divisor_remedy(problem),
     )
 
@@ -348,13 +348,13 @@ def _squares_underflow(problem: Problem, name: str, centre: Centre | None) -> Re
     if problem.weights is None or centre is None:
         return RefusedError(
             f"squares of the values of column {show(name)} underflow a double",
-            "rescale the column so that its values differ by more than 1e-140, or leave it out with -x",
+            "rescale the column so that its values differ by more than 1e-140, or leave the column out with -x",
         )
     light = centre.weight < 1 / LARGE
     return RefusedError(
         f"squares of the values of column {show(name)}, times the weights of their rows, underflow a double",
         (f"multiply all weights by {_decade(1 / centre.weight)}, " if light else "leave out rows with a tiny weight, ")
-        + "rescale the column, or leave it out with -x",
+        + "rescale the column, or leave the column out with -x",
     )
 
 

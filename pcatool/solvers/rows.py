@@ -182,8 +182,9 @@ class Rows:
         need = COPIES * size if self._bytes_of_rows is None else self._bytes_of_rows(count)
         if self._limit is not None and need > self._limit:
             raise RefusedError(
-                f"holding the first {grouped(count)} rows needs {need_text(need)}; {limit_text(self._limit)}",
-                "use --solver covariance, which holds no rows, or --solver randomized with a small -k",
+                f"a fit of the first {grouped(count)} rows needs {need_text(need)} of memory, "
+                f"but {limit_text(self._limit)}",
+                "use --solver covariance, which keeps no rows in memory, or --solver randomized with a small -k",
             )
 
     @property

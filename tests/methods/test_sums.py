@@ -774,16 +774,24 @@ def changed(model: Model, **arrays: np.ndarray) -> bytes:
 
 
 DAMAGE = {
-    "rounding below 0": ({"rounding": np.full(5, -1.0)}, "rounding holds a value below 0"),
-    "too short": ({"rounding": np.zeros(4)}, "means has shape"),
+    "rounding below 0": ({"rounding": np.full(5, -1.0)}, "array 'rounding' has a value below 0"),
+    "too short": ({"rounding": np.zeros(4)}, "array 'means' has shape"),
     "other means": ({"means": np.ones((2, 5))}, "the means of the sums do not match the column means"),
-    "not finite": ({"means": np.full((2, 5), np.inf)}, "means holds a value that is not finite"),
-    "no means": ({"means": None}, "it has scatter but no means"),
+    "not finite": ({"means": np.full((2, 5), np.inf)}, "array 'means' has a value that is not finite"),
+    "no means": ({"means": None}, "it has array 'scatter' but no array 'means'"),
     "other squares": ({"scatter": np.eye(5)}, "the sums of squares do not match the column variances"),
-    "two kinds": ({"factor": np.eye(5)}, "it has both scatter and factor"),
-    "too many products": ({"weights": np.array([60.0, 3601.0])}, "weights holds a sum of products above"),
+    "two kinds": ({"factor": np.eye(5)}, "it has both array 'scatter' and array 'factor'"),
+    "too many products": (
+        {"weights": np.array([60.0, 3601.0])},
+        "array 'weights' has a sum of products that is larger than",
+    ),
     "another sign": ({"scatter": "turned"}, "the sums over rows do not give these components and eigenvalues"),
-    "no weight": ({"weights": np.array([0.0, 1.0])}, "weights holds a value that is not above 0"),
+    "errors of no weights": (
+        {"weights_error": np.zeros(2)},
+        "it has array 'weights_error' but no array 'weights'",
+    ),
+    "error below 0": ({"means_error": np.full((2, 5), -1.0)}, "array 'means_error' has a value below 0"),
+    "no weight": ({"weights": np.array([0.0, 1.0])}, "array 'weights' has a sum of weights that is not above 0"),
 }
 
 
@@ -804,21 +812,19 @@ def test_damaged_products_are_refused() -> None:
     assert model.statistic is not None
     S = model.statistic.arrays()["scatter"].copy()
     S[0, 1] *= 1.01
-    with pytest.raises(ModelError, match="scatter is not symmetric"):
+    with pytest.raises(ModelError, match="array 'scatter' is not symmetric"):
         loads(changed(model, scatter=S))
     S[0, 1] = S[1, 0] = 2 * np.sqrt(S[0, 0] * S[1, 1])
-    with pytest.raises(
-        ModelError, match="scatter has an entry off the diagonal that is larger than its diagonal allows"
-    ):
+    with pytest.raises(ModelError, match=r"array 'scatter' has an entry S_ij that is larger than sqrt\(S_ii S_jj\)"):
         loads(changed(model, scatter=S))
     classes = fitted(table(0.0), {"method": "supervised", "label": "species", "components": 1})
     assert classes.statistic is not None
-    with pytest.raises(ModelError, match="class_names holds a name twice"):
+    with pytest.raises(ModelError, match="array 'class_names' has two equal names"):
         loads(changed(classes, class_names=np.array(["ant", "ant", "bee"])))
     for arrays, why in (
         ({"class_names": None}, "the sums over rows belong to another method"),
-        ({"label_squares": np.array([-1.0, 1, 1])}, "label_squares is empty, or holds a value below 0"),
-        ({"label_means": np.ones((2, 3))}, "label_means are not the shares of the classes"),
+        ({"label_squares": np.array([-1.0, 1, 1])}, "array 'label_squares' is empty, or has a value below 0"),
+        ({"label_means": np.ones((2, 3))}, "array 'label_means' must have shares above 0 that add up to 1"),
         (
             {"cross": 2 * np.asarray(classes.statistic.arrays()["cross"])},
             "the sums over rows do not give these components",

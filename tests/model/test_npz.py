@@ -384,7 +384,8 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "m.npz"
     save_model(model, path)
     with pytest.raises(
-        ModelError, match="the model file would be invalid: class_names holds a name twice; fit with --no-updatable"
+        ModelError,
+        match="the model file would be invalid: array 'class_names' has two equal names; fit with --no-updatable",
     ):
         save_model(broken, path)
     assert load_model(path) == model

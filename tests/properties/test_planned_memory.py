@@ -117,7 +117,7 @@ def test_rows_of_a_pipe_are_refused_when_they_are_too_many(tmp_path: Path, progr
     command = [program, "fit", "--solver", "svd", "--memory", "250MB", "--threads", "1", "-o", str(tmp_path / "m.npz")]
     done = subprocess.run(command, input=data, capture_output=True)
     assert done.returncode == 6
-    assert b"holding the first " in done.stderr
+    assert b"a fit of the first " in done.stderr
     assert not (tmp_path / "m.npz").exists()
 
 
