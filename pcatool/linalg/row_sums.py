@@ -158,7 +158,7 @@ STEP = 3.0
 class Statistic(NamedTuple):
     """Sums over rows with bounds on their rounding errors; kept in a model for update, merge, subtract and refit.
 
-    `summed` builds it after a fit, `of` from a model file; `merged`, `subtract`, `without` and `take` from another.
+    `summed` builds it after a fit, `of` from a model file; `merged`, `subtract`, `without` and `take` from others.
     """
 
     sums: RowSums  # with origin 0

@@ -1,4 +1,4 @@
-"""The d x d scatter, accumulated in one pass, then its eigenvectors.
+"""Solver `covariance`: accumulate the d x d scatter in one pass, then compute its eigenvectors.
 
 When to prefer it: many more rows than columns; rows that do not fit in memory or come from a pipe.
 Cost: n d^2 + 9 d^3. Memory: d^2 and one block. SciPy: `scipy.linalg.eigh(numpy.cov(X.T, bias=True))`.

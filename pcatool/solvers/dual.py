@@ -1,4 +1,4 @@
-"""The n x n matrix of inner products between rows, for few rows of many columns.
+"""Solver `dual`: decompose the n x n inner products between rows, for few rows of many columns.
 
 When to prefer it: n << d. Never forms d x d. With X_c = U s V^T, the eigenvectors of X_c X_c^T are U, and the
 directions are V = X_c^T U / s; they are made orthonormal again where s is small.
@@ -31,8 +31,8 @@ class Dual:
         rows = n or d
         if n is not None and n >= d:  # then the factor itself is decomposed
             return estimate_in_memory(d, n, k)
-        # The rows; then the inner products, those of scaled columns, and LAPACK's copies of both; or the directions,
-        # these with other signs or S times these, and copies of some columns at a time.
+        # The rows, and the larger of two: the inner products, those of scaled columns, and LAPACK's copies of both; or
+        # the directions, a second matrix of this size for their signs or for S times them, and copies of some columns.
         held, directions = 8 * rows * d, 8 * d * min(k, rows)
         after = max(
             min(held, AT_ONCE),

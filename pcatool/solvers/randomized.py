@@ -1,7 +1,8 @@
-"""Leading components from a block Krylov space with a seeded random start, grown until its own residuals are small.
+"""Solver `randomized`: leading components from a block Krylov space, grown until the residuals are small.
 
 When to prefer it: neither d x d nor n x n fits, and k is small. Every pass multiplies by S once, S V = Xc^T (Xc V) / n,
-one block of rows at a time. Rayleigh-Ritz takes the best directions from the space that all passes have spanned.
+one block of rows at a time; the seed sets the random start. Rayleigh-Ritz takes the best directions from the space that
+all passes have spanned.
 Passes: one for means and scales, one for the start, and more until the residuals are small; a space that grows too
 large is compressed to its leading directions. Cost per pass: 4 n d (k + 10). Memory: 12 d (k + 10), whatever n.
 SciPy: `scipy.sparse.linalg.eigsh` on the same operator.
@@ -41,7 +42,7 @@ CONVERGED = 1e-9
 # Most blocks of directions before the space is compressed.
 MOST_BLOCKS = 5
 
-# Most columns for which the whole space costs no more than a part of it.
+# Most columns for which `covariance` costs no more than a Krylov space, which would then have all dimensions.
 WHOLE_SPACE_COLUMNS = 512
 
 # Most passes; after them the result is returned with the error that was reached.
@@ -185,7 +186,7 @@ def _krylov(apply: Callable[[Array], Array], problem: Problem, k: int) -> Ritz:
 
 
 def _orthonormal_to(Q: Array, W: Array) -> Array:
-    """Return an orthonormal basis (d, m) of the part of span(W) orthogonal to Q, without rounding error."""
+    """Return orthonormal directions (d, m) that span W minus its projection on Q, up to rounding error."""
     size = np.linalg.norm(W, axis=0)
     W = W[:, size > 0] / size[size > 0]
     for _ in range(2):  # twice is enough (Kahan, Parlett)
@@ -198,7 +199,7 @@ def _orthonormal_to(Q: Array, W: Array) -> Array:
 
 
 def _rayleigh_ritz(Q: Array, SQ: Array, k: int) -> Ritz:
-    """Return the m approximate eigenpairs of S in the space of Q (d, m), from SQ = S Q; bounds are sharp for k."""
+    """Return the m approximate eigenpairs of S in the space of Q (d, m), from SQ = S Q; `k` as for `_error`."""
     T = Q.T @ SQ
     values, C = np.linalg.eigh((T + T.T) / 2)
     values, C = values[::-1], C[:, ::-1]
@@ -212,7 +213,7 @@ def _rayleigh_ritz(Q: Array, SQ: Array, k: int) -> Ritz:
 
 
 def _error(values: Array, residual: Array, k: int) -> Array:
-    """Return error bounds (m,) of the descending `values` (m,): the residual r, or r^2 / gap for the first k.
+    """Return error bounds (m,) of the descending `values` (m,): the residual r; for the first k, r^2 / gap if less.
 
     The gap is to value k + 1, the first that is not needed (Parlett 1980, The Symmetric Eigenvalue Problem, 11.7).
     """

@@ -100,8 +100,8 @@ FILLING = 3
 # Least number of copies of all rows in a solver that holds all rows: rows as read, and centred rows.
 COPIES = 2
 
-# Least weight of a row that may be the origin, as a share of the largest weight. A lighter row costs as many digits as
-# the square root of its share; more than three are too many.
+# Least weight of a row that may be the origin, as a share of the largest weight. A share of 1e-6 costs at most three
+# digits, those of its square root; a lighter row would cost too many.
 LIGHT = 1e-6
 
 Blocks = Iterable[Array]
@@ -155,7 +155,7 @@ class Rows:
         if self.complete:
             release_free_memory()
         self.n = self._store.rows if self.complete else None
-        self.small = self.complete and self._store.bytes <= small
+        self.small = self.complete and self._store.bytes <= small  # whether all rows take few bytes
 
     @property
     def buffered_rows(self) -> int:

@@ -43,8 +43,9 @@ from pcatool.solvers.randomized import by_products, krylov_bytes
 
 __all__ = ["choose_sparse", "estimate_sparse", "solve_sparse"]
 
-# Bytes per cell: as given, and centred; scaled; and transposed for the products that form a small matrix, or sorted
-# again among the zeros added to a column that is more than half full.
+# Bytes per present cell. GIVEN_BYTES: cells as given, and centred. SCALED_BYTES: a scaled copy. TRANSPOSED_BYTES: a
+# transposed copy for the products that form a small matrix, or a copy sorted with the zeros of columns that are more
+# than half full.
 GIVEN_BYTES, SCALED_BYTES, TRANSPOSED_BYTES = 24, 32, 72
 
 

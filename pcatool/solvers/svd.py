@@ -1,4 +1,4 @@
-"""Singular value decomposition of the centred rows themselves: the reference.
+"""Solver `svd`: decompose the centred rows by LAPACK's SVD; the reference for accuracy.
 
 When to prefer it: the rows fit in memory and small eigenvalues matter.
 Cost: 2 n d min(n, d). Memory: n d. SciPy: `scipy.linalg.svd(X - X.mean(0))`, lambda = s^2 / (n - ddof).

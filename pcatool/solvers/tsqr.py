@@ -1,4 +1,4 @@
-"""A running triangular factor of the centred rows, in one pass.
+"""Solver `tsqr`: accumulate a triangular factor of the centred rows in one pass, then decompose the factor.
 
 When to prefer it: small eigenvalues matter and the rows do not fit in memory. Backward stable: R^T R is the scatter of
 rows that differ from the input by a few eps, so that eigenvalues down to 1e-32 of the largest are distinguishable from
