@@ -7,8 +7,8 @@ left out in turn, the scores are fitted to the other cells, and the cell is comp
 x_j - (x - P P^T x)_j / (1 - (P P^T)_jj). If only whole rows were left out, the error would fall with every component,
 since the scores of a row are computed from its cells.
 Assumes columns of similar scale: a column that makes a component of its own cannot be predicted, and where one column
-is much the largest, no number of components helps. Means are those of the rows of the fit if centred, else 0; standard
-deviations are those of all rows.
+has far larger values than all others, no number of components helps. Means are those of the rows of the fit if
+centred, else 0; standard deviations are those of all rows.
 Reference: Bro, Kjeldahl, Smilde and Kiers 2008, "Cross-validation of component models: a critical look at current
 methods", Analytical and Bioanalytical Chemistry 390(5).
 """

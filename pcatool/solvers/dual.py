@@ -1,7 +1,7 @@
 """Solver `dual`: decompose the n x n inner products between rows, for few rows of many columns.
 
 When to prefer it: n << d. Never forms d x d. With X_c = U s V^T, the eigenvectors of X_c X_c^T are U, and the
-directions are V = X_c^T U / s; they are made orthonormal again where s is small.
+directions are V = X_c^T U / s, made orthonormal again because small s leave errors.
 Cost: n^2 d + 9 n^3. Memory: n d. SciPy: `scipy.linalg.eigh(Xc @ Xc.T)`.
 Accuracy: like `covariance`, the matrix holds squares; `svd` keeps twice as many digits.
 """

@@ -143,7 +143,7 @@ class Ritz(NamedTuple):
 def _leading(apply: Callable[[Array], Array], problem: Problem, most: int) -> Ritz:
     """Return converged eigenpairs, as many as `problem.wish` needs, at most `most`.
 
-    A rule needs all. For a share of the variance, their number is doubled until the share is reached.
+    A rule needs all eigenpairs. For a share of the variance, the number is doubled until the share is reached.
     """
     wish = problem.wish
     if isinstance(wish, str):  # a rule needs all eigenvalues
