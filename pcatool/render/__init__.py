@@ -4,7 +4,7 @@ Begin with `text` (tables and lines) and `summary` (reports of a run). `figures`
 `scree` draws scree charts as text and picture, `component_images` draws components as images, `plots` holds the plots
 of scores and loadings, and `report` the HTML page.
 
-Sentences about models and runs stand in six places:
+Six modules make the sentences about models and runs:
 - `render.facts` describes a fitted model: solver, rank, kept components, certificate, sums.
 - `render.summary` reports what a run has read, fitted and written.
 - `render.inspection` lists the contents of a model file for `inspect`.

@@ -21,16 +21,17 @@ COMPONENTS_SHOWN = 10
 # Keys of `not_compared` -> words; other keys are words themselves.
 NOT_COMPARED = {"matched": "matched components", "column_shifts": "column shifts"}
 
-# Largest change that counts as rounding of two fits: of a relative change, or of a cosine from 1.
+# Relative changes, and differences between a cosine and 1, up to this value count as rounding errors.
 ROUNDING = 1e-7
 
 
 def comparison_text(
     facts: Mapping[str, Any], *, everything: bool, width: int | None, color: bool = False, unicode: bool = True
 ) -> str:
-    """Return the comparison as lines and tables, folded to `width` if given.
+    """Return the result of `pcatool.diff` as labelled lines and tables, folded to `width` unless None.
 
-    Without `everything`, only the first components and the columns that changed most are shown.
+    Without `everything`, the tables have the first COMPONENTS_SHOWN components and the COLUMNS_SHOWN columns that
+    changed most.
     """
 
     def table(columns: Mapping[str, Any]) -> str:
@@ -42,7 +43,7 @@ def comparison_text(
     parts = [labelled(_lines(facts), width, color)]
     if facts["matched"]:
         shown = facts["matched"] if everything else facts["matched"][:COMPONENTS_SHOWN]
-        parts += [table(_components(shown)), labelled(_remarks(facts, len(shown)), width, color)]
+        parts += [table(_components(shown)), labelled(_lines_below_components(facts, len(shown)), width, color)]
     columns = _most_changed(facts["column_shifts"], everything)
     if columns:
         parts.append(table(_column_table(columns)))
@@ -104,7 +105,10 @@ def _relative_change(change: Mapping[str, Any]) -> str:
 
 
 def _angles(facts: Mapping[str, Any]) -> str:
-    """Return the principal angles in words; the angles are between all components and do not depend on their order."""
+    """Return a text on the largest and smallest principal angle, in degrees, between the subspaces of A and B.
+
+    Each subspace is spanned by all components of its model.
+    """
     angles = facts["angles"]
     if not angles:
         return "every component is 0 on the common columns"
@@ -129,7 +133,7 @@ def _components(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _remark(row: Mapping[str, Any]) -> str:
-    """Return the remarks that qualify the cosine of a pair of components; empty if there are none."""
+    """Return the remark on a pair of components: swapped, flipped, or why the cosine has no meaning; mostly empty."""
     remarks = [word for word, given in (("swapped", row["swapped"]), ("flipped", row["flipped"])) if given]
     for which in ("a", "b"):
         model = which.upper()
@@ -149,8 +153,11 @@ def _component_list(components: Iterable[int]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _remarks(facts: Mapping[str, Any], shown: int) -> list[Line]:
-    """Return the lines below the table of components: rows not shown, swapped and flipped components, a hint."""
+def _lines_below_components(facts: Mapping[str, Any], shown: int) -> list[Line]:
+    """Return the lines below the table of components, which has `shown` rows.
+
+    They count the rows not shown, and name swapped and flipped components, with a hint on --align-to.
+    """
     omitted = len(facts["matched"]) - shown
     lines = [("shown", f"the first {shown}; {grouped(omitted)} more with -v")] if omitted else []
     hint: list[Line] = []
@@ -168,7 +175,10 @@ def _most_changed(rows: Sequence[Mapping[str, Any]], everything: bool) -> list[M
 
 
 def _omitted_columns(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line]:
-    """Return a line that counts the columns not in the table; empty if all are shown."""
+    """Return a line on the columns that the table of `shown` rows omits: their number, or that no column changed.
+
+    Empty if the table has all columns.
+    """
     if not rows or shown == len(rows):
         return []
     if not any(_change(row) > ROUNDING for row in rows):
@@ -179,8 +189,9 @@ def _omitted_columns(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line
 
 
 def _change(row: Mapping[str, Any]) -> float:
-    """Return the change of a column, for sorting: the larger of the shift in deviations and |log(ratio of deviations)|.
+    """Return the size of the change of a column, as a sort key.
 
+    The larger of |difference of the means| / standard deviation in A and |log(ratio of the standard deviations)|.
     Infinite if the column is constant in either model.
     """
     shift, ratio = row.get("shift", 0.0), row.get("std_ratio", 1.0)
@@ -199,11 +210,14 @@ def _column_table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-# --- one row for each thing compared ---
+# --- one row for each compared value ---
 
 
 def comparison_table(facts: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Return every compared number with its change, as columns of text; a cell without a value is empty."""
+    """Return a table with one row for each compared value: what it is, its name, in A, in B, and the change.
+
+    All cells are text; a cell without a value is empty.
+    """
     rows = [*_rows_of_models(facts), *_rows_of_components(facts), *_rows_of_columns(facts)]
     names = ("what", "name", "a", "b", "change")
     return {name: np.array([_cell(row[i]) for row in rows] + [""], dtype=object)[:-1] for i, name in enumerate(names)}

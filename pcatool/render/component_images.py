@@ -66,11 +66,11 @@ def component_picture(
     caption: Sequence[str],
     picture: PictureOptions = PictureOptions(),  # noqa: B008
 ) -> bytes:
-    """Return the bytes of the picture file; equal numbers give equal bytes.
+    """Return the bytes of the picture file; equal arguments give equal bytes.
 
-    mean (H W,) or None: drawn in greys from its minimum to its maximum. basis (H W, k): all components share one colour
-    scale that is white at 0, so that components can be compared. shares (k,): of the variance, for the titles. caption:
-    lines of text. form: the file format. If `picture` gives another size, the whole picture is scaled to this size.
+    shape: (H, W) of each image. mean (H W,) or None: drawn in greys from its minimum to its maximum. basis (H W, k):
+    all components share one colour scale that is white at 0. shares (k,): of the variance, for the titles. caption:
+    lines of text. form: the file format. If `picture` sets another size, the whole picture is scaled to this size.
     """
     check_form(form)
     text = [line for part in caption for line in fold(printable(part), LEGEND_CHARACTERS)]
@@ -103,7 +103,10 @@ def component_picture(
 
 
 def image_layout(k: int, shape: tuple[int, int], *, with_mean: bool, lines: int) -> Layout:
-    """Return the layout: mean, colour bars and caption of `lines` lines at the left, a grid of k components beside."""
+    """Return the layout: at the left the mean, colour bars and `lines` lines of caption; at the right k components.
+
+    `shape` is (H, W) in pixels. Without `with_mean`, no height is reserved for the mean.
+    """
     ratio = min(max(shape[0] / shape[1], 1 / MAX_SIDE_RATIO), MAX_SIDE_RATIO)
     cols = grid_columns(k, ratio)
     w = max(min(GRID_WIDTH / cols - GAP, PANEL_WIDTH / math.sqrt(ratio)), MIN_PANEL_WIDTH)
@@ -134,7 +137,7 @@ def grid_columns(k: int, ratio: float) -> int:
 
 
 def draw_mean(axes: Axes, box: Box, mean: Array) -> float:
-    """Draw the mean with its grey scale below; return the y coordinate below both, in inches."""
+    """Draw the mean (H, W) in `box` with its grey scale below; return the y coordinate below both, in inches."""
     low, high = float(mean.min()), float(mean.max())
     half = high / 2 - low / 2  # difference of halves, because high - low may overflow
     greys = (mean / 2 - low / 2) / half if half > 0 else np.full_like(mean, 0.5)
@@ -146,7 +149,10 @@ def draw_mean(axes: Axes, box: Box, mean: Array) -> float:
 
 
 def draw_scale(axes: Axes, box: Box, title: str, colors: Any, marks: Sequence[str]) -> float:
-    """Draw a colour bar with two numbers at its ends, or a third in the middle; return the y coordinate below."""
+    """Draw a colour bar in `box`, with two texts below its ends, or a third below its middle.
+
+    `colors` is a matplotlib colour map. Return the y coordinate below the texts, in inches.
+    """
     write(axes, box.x, box.y - TITLE_GAP, title, "left", LARGE_FONT)
     draw_image(axes, box, np.linspace(0, 1, 257)[None, :], colors)
     sides = ("left", "right") if len(marks) == 2 else ("left", "center", "right")
@@ -181,7 +187,7 @@ def centred_levels(values: Array, peak: float) -> Array:
 
 
 def number(value: float) -> str:
-    """Return the value with three significant digits and a typographic minus sign."""
+    """Return the value as text with three significant digits and a typographic minus sign."""
     return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
 
 
@@ -190,9 +196,9 @@ SHADES = 255
 
 
 def image_facts(mean: Array | None, basis: Array, shares: Array, shape: tuple[int, int]) -> dict[str, Any]:
-    """Return the images for the report page as PNG data URIs with titles; all components share one colour scale.
+    """Return the images for the report page, as JSON values: PNG data URIs, names, shares, and ends of the scales.
 
-    mean (H W,) or None, basis (H W, k), shares (k,) of the variance, shape (H, W).
+    mean (H W,) or None, basis (H W, k), shares (k,) of the variance, shape (H, W). All components share one scale.
     """
     peak = float(np.abs(basis).max())
     palette = _palette()
@@ -221,7 +227,7 @@ def _mean(mean: Array, shape: tuple[int, int]) -> dict[str, Any]:
 
 
 def _palette() -> NDArray[np.uint8]:
-    """Return the palette (256, 3), of which SHADES entries are used: DIVERGING, evenly spaced and interpolated."""
+    """Return an RGB palette (256, 3): SHADES colours, interpolated evenly between those of DIVERGING, then zeros."""
     stops = np.array([list(bytes.fromhex(color[1:])) for color in DIVERGING], dtype=np.float64)
     positions = np.linspace(0, len(stops) - 1, SHADES)
     palette = np.zeros((256, 3))
@@ -232,12 +238,15 @@ def _palette() -> NDArray[np.uint8]:
 
 
 def _uri(levels: NDArray[np.uint8], palette: NDArray[np.uint8] | None = None) -> str:
-    """Return an image as a PNG data URI; see `png`."""
+    """Return the PNG file that `png` makes as a data URI, for the attribute src of HTML."""
     return "data:image/png;base64," + b64encode(png(levels, palette)).decode("ascii")
 
 
 def png(levels: NDArray[np.uint8], palette: NDArray[np.uint8] | None = None) -> bytes:
-    """Return a PNG file (W3C, 2003) of levels (H, W): shades of grey, or indices into a palette (256, 3)."""
+    """Return the bytes of a PNG file (W3C, 2003) with the pixels `levels` (H, W).
+
+    Levels are shades of grey, or indices into an RGB palette (256, 3).
+    """
     height, width = levels.shape
     kind = 0 if palette is None else 3
     lines = np.hstack([np.zeros((height, 1), np.uint8), levels]).tobytes()  # each line begins with its filter type: 0

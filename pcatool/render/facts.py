@@ -1,4 +1,7 @@
-"""Facts of a fitted model: as dictionaries for JSON output, and as sentences."""
+"""Facts of a fitted model: as dictionaries for JSON output, and as sentences.
+
+The argument `facts` of all functions is the result of `model_facts`.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ OPTIONAL_KEYS = (
 
 
 def model_facts(model: Model) -> dict[str, Any]:
-    """Return the facts of a model for JSON output; the functions below put these facts into words."""
+    """Return a summary of a model for JSON output: rows, columns, components, solver, variance, certificate."""
     table = model.variance
     return (
         {
@@ -66,9 +69,10 @@ def model_facts(model: Model) -> dict[str, Any]:
 
 
 def _aligned_facts(model: Model) -> dict[str, Any]:
-    """Return, for a model aligned to an older one, each component's rank by size and the components with flipped sign.
+    """Return the facts of a model whose components were aligned to those of an older model; empty for other models.
 
-    Empty for other models.
+    `aligned` has each component's position by eigenvalue; `flipped` the components whose sign is not the usual one.
+    Both count from 1.
     """
     if "aligned" not in model.meta:
         return {}
@@ -78,7 +82,10 @@ def _aligned_facts(model: Model) -> dict[str, Any]:
 
 
 def sums_facts(model: Model) -> dict[str, Any]:
-    """Return whether the model keeps sums for adding and removing rows, with their size or the reason against."""
+    """Return whether the model keeps the sums that adding and removing rows needs, for JSON output.
+
+    If it does, with their size in bytes; otherwise with the reason why there are no sums.
+    """
     statistic = model.statistic
     if statistic is None:
         return {"kept": False, "reason": why_not_updatable(model)}
@@ -86,7 +93,7 @@ def sums_facts(model: Model) -> dict[str, Any]:
 
 
 def report_lines(model: Model) -> list[str]:
-    """Return the lines that describe a model below a table of its variances."""
+    """Return lines that describe a model below a table of its variances: size, settings, and `kept_lines`."""
     facts = model_facts(model)
     return [
         f"{counted(facts['rows'], 'row')}, {counted(len(facts['columns']), 'column')}; {settings_text(model)}",
@@ -108,7 +115,10 @@ def kept_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
-    """Return the line on signs and order taken from an older model; empty if the model was not aligned."""
+    """Return a line that names the components flipped or reordered to match an older model.
+
+    Empty if the model was not aligned to an older model.
+    """
     if "aligned" not in facts:
         return []
     moved = [
@@ -126,7 +136,7 @@ def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def em_lines(facts: Mapping[str, Any]) -> list[str]:
-    """Return the line on the convergence of EM, for the facts of a model fitted by EM."""
+    """Return a line on the steps of EM, the likelihood and the error of the eigenvalues; the model must be from EM."""
     em = facts["em"]
     how = "has converged" if em["converged"] else "has NOT converged"
     likelihood = "without bound" if em["log_likelihood"] is None else f"{em['log_likelihood']:.10g}"
@@ -141,7 +151,10 @@ def em_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def rank_text(facts: Mapping[str, Any]) -> str:
-    """Return the rank in words; `or more` if only leading eigenvalues are known and none of them is 0."""
+    """Return a text such as `rank 4`, or `rank 4 or more` if only leading eigenvalues are known and none is 0.
+
+    `rank unknown` if the model does not hold its rank.
+    """
     if facts["rank"] is None:  # a model built from arrays alone
         return "rank unknown"
     at_least = facts["eigenvalues_known"] == facts["rank"] < facts["eigenvalues_possible"]
@@ -149,9 +162,10 @@ def rank_text(facts: Mapping[str, Any]) -> str:
 
 
 def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) -> list[str]:
-    """Return the lines on the certificate; entries that the model lacks are omitted.
+    """Return lines on residuals, the accuracy of eigenvalues, and eigenvalues that are too close to each other.
 
-    `of_em` omits the bounds on rounding, because for EM the number of steps limits the accuracy.
+    Entries that the certificate lacks are omitted. `of_em` omits the accuracy of eigenvalues: these bounds are on
+    rounding, but the number of steps limits the accuracy of EM.
     """
     titles = {"eigen_residual": "eigen-residual", "orthonormality": "|B^T B - I|", "trace_closure": "trace closure"}
     proofs = [f"{text} {certificate[key]:.1e}" for key, text in titles.items() if certificate.get(key) is not None]
@@ -177,7 +191,10 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
 
 
 def sums_line(sums: Mapping[str, Any]) -> str:
-    """Return the line on the sums kept in the model, from the result of `sums_facts`."""
+    """Return a line on the size of the sums kept in the model, or why update and merge are impossible without sums.
+
+    `sums` is the result of `sums_facts`.
+    """
     if not sums["kept"]:
         return f"update, merge, subtract and refit are not possible: {sums['reason']}"
     return f"sums kept for update, merge, subtract and refit: {size_text(sums['bytes'])}"

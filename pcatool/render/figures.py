@@ -104,7 +104,10 @@ TITLE_LEFT, SIDE_MARGINS = 8.0, 0.25
 
 
 def clean(axes: Axes, grid: str = "both") -> None:
-    """Show only the left and bottom sides of the axes, with a faint grid in the background; `grid` names its axis."""
+    """Show only the left and bottom sides of the axes, with a faint grid in the background.
+
+    `grid`: lines across the axis "x", "y" or "both"; no grid if empty.
+    """
     axes.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(FRAME)
@@ -115,7 +118,7 @@ def clean(axes: Axes, grid: str = "both") -> None:
 
 
 def shortened(name: str, width: int = 28) -> str:
-    """Return a name without control characters, cut with an ellipsis to `width` columns so that it fits."""
+    """Return a name without control characters; if wider than `width` columns of a terminal, cut with an ellipsis."""
     text = printable(name[: 4 * width])
     if display_width(text) <= width and len(name) <= 4 * width:
         return text
@@ -125,7 +128,7 @@ def shortened(name: str, width: int = 28) -> str:
 
 
 def distinct_names(names: Sequence[str], width: int = 28) -> list[str]:
-    """Return the names, `shortened` to `width`; names with equal beginnings show the part where they differ."""
+    """Return the names, `shortened` to `width`; names that would become equal show the part where they differ."""
     texts = [printable(name) for name in names]
     results = [shortened(name, width) for name in names]
     by_result = defaultdict(list)
@@ -142,14 +145,14 @@ def distinct_names(names: Sequence[str], width: int = 28) -> list[str]:
 
 
 def number_colormap() -> LinearSegmentedColormap:
-    """Return the matplotlib colour map of numbers, from the smallest to the largest."""
+    """Return the matplotlib colour map of numeric values: viridis, in 256 colours interpolated from NUMBERS."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("numbers", NUMBERS, N=256)
 
 
 def signed(value: float, places: int) -> str:
-    """Return a number with `places` decimals and a typographic minus sign; no sign if all digits are zero."""
+    """Return a number as text with `places` decimals and a typographic minus sign; no sign if all digits are zero."""
     text = f"{value:.{places}f}"
     return (text.removeprefix("-") if float(text) == 0 else text).replace("-", "\N{MINUS SIGN}")
 
@@ -159,8 +162,9 @@ def draw_titles(
 ) -> tuple[int, list[Annotation]]:
     """Draw a title above the axes, at the left of the picture, with `below` in small letters under it.
 
-    Both texts are folded to the width of the picture. `gap` is the distance from the axes in points; `min_lines` is the
-    least number of small lines. Return the number of small lines, and the annotations that were drawn.
+    Both texts are folded to the width of the picture, whose layout gets room for them. `gap` is the distance from the
+    axes in points. Fewer small lines than `min_lines` are filled up with empty lines. Return the number of small lines,
+    and the annotations that were drawn.
     """
     width, height = figure.get_size_inches()
     room = width - SIDE_MARGINS
@@ -189,9 +193,9 @@ def draw_titles(
 def fold_measured(
     figure: Figure, text: str, room: float, characters_per_inch: float, size: float, weight: str
 ) -> list[str]:
-    """Fold a text into lines of at most `room` inches, as measured by the renderer in this size and weight.
+    """Return the lines of a text folded to at most `room` inches, as the renderer measures this font size and weight.
 
-    `characters_per_inch` is a first guess of the characters per inch.
+    `characters_per_inch` is the first guess. Lines of 12 characters are not folded further.
     """
     from matplotlib.text import Text
 
@@ -205,9 +209,9 @@ def fold_measured(
 
 
 def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None, down: float = 0) -> None:
-    """Draw a text beside the position x, on the side with more room.
+    """Draw a text at the left or right of the data coordinate `x`, on the side with more room.
 
-    The text is at the height `y`, or without `y` at `down` points below the top of the axes.
+    The text is at the data coordinate `y`, or without `y` at `down` points below the top of the axes.
     """
     from_data = axes.transData.transform((x, 0.0 if y is None else y))
     fraction, _ = axes.transAxes.inverted().transform(from_data)
@@ -223,8 +227,8 @@ def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None
 def in_units(values: Array, largest: float | None = None) -> tuple[Array, str]:
     """Return the values divided by a power of ten, and this power as text for a label such as ` / 1e300`.
 
-    The power is that of `largest`, or of the first value. Ordinary values are returned unchanged with an empty text.
-    Matplotlib cannot draw axes of 1e300 or 1e-300.
+    The power is that of `largest`, or of the first value. If it is from 1e-3 to 1e5, the values are unchanged and the
+    text is empty. Matplotlib cannot draw axes of 1e300 or 1e-300.
     """
     unit = float(values[0]) if largest is None else largest
     mantissa, _, exponent = f"{unit:e}".partition("e")
@@ -258,7 +262,7 @@ def picture_form(path: str | os.PathLike[str]) -> str:
 
 
 def is_picture(path: str | os.PathLike[str] | None) -> bool:
-    """Whether the name has the suffix of a picture format; False for None."""
+    """Return whether the name has the suffix of a picture format; False for None."""
     return path is not None and Path(plain_name(os.fspath(path))).suffix.lower().lstrip(".") in PICTURES
 
 
@@ -280,7 +284,7 @@ def check_room(picture: PictureOptions) -> None:
 
 @contextmanager
 def plain_matplotlib() -> Iterator[None]:
-    """Run the body with matplotlib's default settings and without its log messages and warnings.
+    """Context manager: run its body with matplotlib's default settings and without its log messages and warnings.
 
     User settings are ignored inside, and restored afterwards. Matplotlib would otherwise report a read-only home
     directory or a missing glyph, which is noise in the log of a job. Dollar signs in names are not read as formulas.
@@ -318,6 +322,8 @@ def import_matplotlib() -> Any:
 def new_figure(picture: PictureOptions, size: tuple[float, float] = DEFAULT_SIZE) -> Figure:
     """Return an empty figure with constrained layout, of the requested size or else of `size` in inches.
 
+    Raise RefusedError for too many pixels.
+
     The figure has the resolution of the file from the start. Letters are rounded to whole pixels, so text that is
     measured at another resolution may be up to a fifth wider in the file.
     """
@@ -340,7 +346,10 @@ def check_pixels(size: tuple[float, float], picture: PictureOptions) -> None:
 
 
 def figure_file(figure: Figure, form: str, picture: PictureOptions) -> bytes:
-    """Return the figure as the bytes of a file; equal figures give equal bytes."""
+    """Return the figure as the bytes of a file; equal figures give equal bytes.
+
+    Raise RefusedError for too many pixels.
+    """
     width, height = figure.get_size_inches()
     check_pixels((float(width), float(height)), picture)
     out = io.BytesIO()
@@ -349,7 +358,10 @@ def figure_file(figure: Figure, form: str, picture: PictureOptions) -> bytes:
 
 
 def missing_glyphs(figure: Figure) -> list[str]:
-    """Return the characters in the figure that the font lacks, in order of appearance; each is drawn as a box."""
+    """Return the characters in the figure that the font of all pictures lacks, in order of appearance.
+
+    Each of them is drawn as a box.
+    """
     from matplotlib.font_manager import findfont, get_font
     from matplotlib.text import Text
 

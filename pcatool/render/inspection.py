@@ -68,7 +68,10 @@ ABSENT_MEANINGS = {"missing": "missing", "zero": "zeros"}
 def inspection_text(
     facts: Mapping[str, Any], *, everything: bool, width: int | None, color: bool = False, unicode: bool = True
 ) -> str:
-    """Return the facts of `inspect` as lines and tables, folded to `width` if given; `everything` shows all."""
+    """Return the result of `pcatool.inspect` as labelled lines and tables, folded to `width` unless None.
+
+    `everything` shows all components, not only the first COMPONENTS_SHOWN, and a table of the columns.
+    """
 
     def table(columns: dict[str, Any]) -> str:
         arrays = {name: np.asarray(values) for name, values in columns.items()}
@@ -108,24 +111,23 @@ def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
     ]
 
 
-def _optional_lines(given: Mapping[str, Any]) -> list[Line]:
-    """Return the lines of settings that only some models have: weights, booleans, triples, seed."""
+def _optional_lines(fitted_with: Mapping[str, Any]) -> list[Line]:
+    """Return the lines on settings that only some models have: weights, boolean columns, triples, seed."""
     lines = []
-    if "weights" in given:
-        lines.append(
-            ("weights", f"column {show(given['weights'])}: {WEIGHT_MEANINGS[given.get('weights_kind', 'frequency')]}")
-        )
-    if "booleans" in given:
-        lines.append(("booleans", f"{listed(given['booleans'], COLUMNS_NAMED)}: true is 1, false is 0"))
-    if "absent" in given:
-        lines.append(("triples", f"one line for each cell; absent cells are {ABSENT_MEANINGS[given['absent']]}"))
-    if "seed" in given:
-        lines.append(("seed", str(given["seed"])))
+    if "weights" in fitted_with:
+        kind = fitted_with.get("weights_kind", "frequency")
+        lines.append(("weights", f"column {show(fitted_with['weights'])}: {WEIGHT_MEANINGS[kind]}"))
+    if "booleans" in fitted_with:
+        lines.append(("booleans", f"{listed(fitted_with['booleans'], COLUMNS_NAMED)}: true is 1, false is 0"))
+    if "absent" in fitted_with:
+        lines.append(("triples", f"one line for each cell; absent cells are {ABSENT_MEANINGS[fitted_with['absent']]}"))
+    if "seed" in fitted_with:
+        lines.append(("seed", str(fitted_with["seed"])))
     return lines
 
 
 def _components(facts: Mapping[str, Any], everything: bool) -> dict[str, Any]:
-    """Return the table of kept components; the first COMPONENTS_SHOWN of them unless `everything`."""
+    """Return the columns of the table of kept components; only the first COMPONENTS_SHOWN unless `everything`."""
     rows = [row for row in facts["variance"] if row["kept"]]
     rows = rows if everything else rows[:COMPONENTS_SHOWN]
     table = {
@@ -148,7 +150,7 @@ def _omitted_line(facts: Mapping[str, Any], everything: bool) -> list[Line]:
 
 
 def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
-    """Return the `certificate` lines: the accuracy of each eigenvalue, and the other measured proofs."""
+    """Return the `certificate` lines: the accurate digits of each kept eigenvalue, EM, residuals, close eigenvalues."""
     certificate = facts["certificate"] or {}
     by_em = "em" in facts
     rows = [row for row in facts["variance"] if row["kept"] and "vouched" in row]
@@ -191,7 +193,10 @@ def _spans(components: Sequence[int]) -> str:
 
 
 def _abilities(facts: Mapping[str, Any]) -> list[Line]:
-    """Return the `can` and `cannot` lines; commands without a note, and commands with equal reasons, share a line."""
+    """Return the lines on commands that the model supports (`can`), and refused commands with the reason (`cannot`).
+
+    Commands without a note share a line, and so do refused commands with the same reason.
+    """
     plain = [name for name, note in facts["can"].items() if not note]
     noted = [("can", f"{name} ({note})") for name, note in facts["can"].items() if note]
     reasons: dict[str, list[str]] = {}

@@ -73,7 +73,9 @@ def scree_chart(
 ) -> str:
     """Return the chart as text that ends with a newline, with no line wider than `width`.
 
-    Colour is added only on top of the text. `total_components` includes components with unknown eigenvalues.
+    One row per component; marks after the first `kept` components and at the largest drop; lines that sum up hidden
+    components. `max_rows` limits the components with a row; None for DEFAULT_ROWS, or for MAX_ROWS if then all kept
+    components are shown. `total_components` includes components with unknown eigenvalues; None if unknown.
     """
     glyphs = UNICODE if unicode else ASCII
     drop = largest_drop(table.eigenvalue)
@@ -96,7 +98,7 @@ def scree_chart(
 
 
 def kept_text(table: VarianceTable, kept: int) -> str:
-    """Return the label of the mark after the kept components."""
+    """Return the label of the mark after the kept components: their number and their cumulative share."""
     return f"k = {kept} kept: {percent(float(table.cumulative[kept - 1]))}"
 
 
@@ -106,7 +108,10 @@ def drop_text(drop: int) -> str:
 
 
 def shown_components(m: int, kept: int, drop: int, max_rows: int | None) -> list[int]:
-    """Return the numbers of the components that get a row: the leading ones, and those on both sides of each mark."""
+    """Return the components, from 1 to m, that get a row: leading components, and those on both sides of each mark.
+
+    The marks are after components `kept` and `drop`. `max_rows` is the largest number of rows; None for the default.
+    """
     max_rows_shown = max_rows or max(DEFAULT_ROWS, kept + 3 if kept + 3 <= MAX_ROWS else 0)
     marked = {j for j in (kept, kept + 1, drop, drop + 1) if 1 <= j <= m}
     leading = max(1, max_rows_shown - sum(j > max_rows_shown for j in marked))
@@ -117,7 +122,10 @@ def shown_components(m: int, kept: int, drop: int, max_rows: int | None) -> list
 
 
 def number_columns(table: VarianceTable, shown: list[int], width: int) -> list[str]:
-    """Return the text left of the bars, the heading first, with as many columns of numbers as leave room for bars."""
+    """Return the text at the left of the bars: the heading, then a line for each component of `shown`.
+
+    Columns of numbers are omitted until MIN_BAR_WIDTH characters of `width` are left for bars.
+    """
     rows = np.array(shown) - 1
     columns = {
         "PC": [str(j) for j in shown],
@@ -135,7 +143,7 @@ def number_columns(table: VarianceTable, shown: list[int], width: int) -> list[s
 
 
 def bar(ratio: float, room: int, glyphs: Glyphs) -> str:
-    """Return a bar of length ratio * room, rounded up, so that only zero has no bar."""
+    """Return a bar of ratio * room characters, rounded up, so that only a ratio of 0 has no bar."""
     steps = len(glyphs.parts) + 1
     full, remainder = divmod(min(math.ceil(ratio * room * steps), room * steps), steps)
     return glyphs.full * full + (glyphs.parts[remainder - 1] if remainder else "")
@@ -144,7 +152,7 @@ def bar(ratio: float, room: int, glyphs: Glyphs) -> str:
 def markers(
     table: VarianceTable, j: int, kept: int, drop: int, width: int, color: bool, glyphs: Glyphs
 ) -> Iterable[str]:
-    """Yield the lines below component j that mark the kept components and the largest drop."""
+    """Yield the lines below component j: the mark of the kept components if j is `kept`, of the drop if j is `drop`."""
     marks = {}
     if j == kept:
         marks[kept_text(table, kept)] = (glyphs.kept, BOLD)
@@ -159,12 +167,15 @@ def markers(
 
 
 def hidden_text(table: VarianceTable, first: int, last: int) -> str:
-    """Return the text for the hidden components first to last, with their total share."""
+    """Return the text for the hidden components `first` to `last`, with the sum of their shares."""
     return f"{first} to {last}: {percent(float(np.sum(table.share[first - 1 : last])))} in all"
 
 
 def hidden_tail_text(table: VarianceTable, last: int, total_components: int | None) -> str:
-    """Return the text on the components after the last row: their number and their share in total."""
+    """Return the text on the components after `last`: their number and the sum of their shares.
+
+    Empty if there are no more components. `total_components` is None if their number is unknown.
+    """
     m = len(table.eigenvalue)
     hidden = (total_components or m) - last
     share = percent(float(table.lost_share[last - 1]))
@@ -195,14 +206,14 @@ RULES_PANEL, RULE_HEIGHT = 0.5, 0.21
 
 @dataclass(frozen=True)
 class ScreeLook:
-    """Options of the scree picture: the scales, and whether all components are drawn."""
+    """Options of the scree picture: the scales of the axes, and the components that are drawn."""
 
     log: bool = False  # eigenvalues on a logarithmic scale
     log_components: bool = False  # component numbers on a logarithmic scale
     all_components: bool = False  # draw all known components, not only the first
 
     def shown(self, known: int) -> int:
-        """Return how many of the known eigenvalues are drawn."""
+        """Return the number of eigenvalues that are drawn if `known` eigenvalues are known."""
         return known if self.all_components else min(known, FIRST_COMPONENTS)
 
 
@@ -257,7 +268,10 @@ def scree_figure(
 
 
 def draw_bars(axes: Axes, values: Array, kept: int) -> None:
-    """Draw the eigenvalues as bars, or as an area if there are too many, with points on top."""
+    """Draw the eigenvalues as bars, or as an area if there are more than MAX_BARS, with points on top.
+
+    The first `kept` bars have the colour of kept components.
+    """
     edges = np.arange(len(values) + 1) + 0.5
     if len(values) <= MAX_BARS:
         colors = [KEPT if j < kept else LEFT for j in range(len(values))]
@@ -270,7 +284,10 @@ def draw_bars(axes: Axes, values: Array, kept: int) -> None:
 
 
 def draw_points(axes: Axes, values: Array, kept: int) -> None:
-    """Draw the eigenvalues as points on a logarithmic axis, which has no base line for bars; omit zeros."""
+    """Draw the eigenvalues as points on a logarithmic axis; zeros are omitted, and a note counts them.
+
+    The first `kept` points have the colour of kept components.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     components = np.arange(len(values)) + 1
@@ -300,7 +317,10 @@ def point_size(values: Array) -> float:
 
 
 def name_marks(figure: Figure, axes: Axes, table: VarianceTable, values: Array, kept: int, scree: ScreeLook) -> None:
-    """Draw the shares of the first bars and the labels of both marks, and extend the axes to make room for them."""
+    """Draw the labels of kept components and of the largest drop, and the shares of the first bars if there is room.
+
+    The axes are extended upward to make room for these texts.
+    """
     box = axes.get_window_extent()
     points = 72 / figure.dpi
     high = box.height * points
@@ -331,8 +351,11 @@ def name_marks(figure: Figure, axes: Axes, table: VarianceTable, values: Array, 
     label(axes, min(drop, len(values)) + 0.5, f"{drop_text(drop)}{arrow}", MARK, down=DROP_LABEL_DOWN)
 
 
-def fitting_shares(figure: Figure, table: VarianceTable, wide: float, shown: int) -> list[Text]:
-    """Return the shares of the first components as texts that fit above their bars, rotated if necessary; or none."""
+def fitting_shares(figure: Figure, table: VarianceTable, width: float, shown: int) -> list[Text]:
+    """Return the shares of the first LABELLED_BARS components as texts that fit above bars, rotated if necessary.
+
+    Empty if they do not fit. `width` is that of the axes in points, on which `shown` bars are drawn.
+    """
     from matplotlib.text import Text
 
     for rotation in (0, 90):
@@ -340,13 +363,13 @@ def fitting_shares(figure: Figure, table: VarianceTable, wide: float, shown: int
             Text(0, 0, percent(float(share)), fontsize=SHARE_FONT, rotation=rotation, figure=figure)
             for share in table.share[: min(LABELLED_BARS, shown)]
         ]
-        if max(text.get_window_extent().width for text in texts) * 72 / figure.dpi + SHARE_GAP <= wide / shown:
+        if max(text.get_window_extent().width for text in texts) * 72 / figure.dpi + SHARE_GAP <= width / shown:
             return texts
     return []
 
 
 def draw_cumulative(axes: Axes, table: VarianceTable, kept: int, shown: int) -> None:
-    """Draw the cumulative shares of the first `shown` components, with a large point at the kept ones."""
+    """Draw the cumulative shares of the first `shown` components, with a large point at component `kept`."""
     from matplotlib.ticker import PercentFormatter
 
     marker = "o" if shown <= MAX_BARS else ""
@@ -359,7 +382,10 @@ def draw_cumulative(axes: Axes, table: VarianceTable, kept: int, shown: int) -> 
 
 
 def draw_rules(axes: Axes, verdicts: Sequence[Verdict], shown_count: int) -> None:
-    """Draw a line for each rule with the k that it picks; the k that most rules pick is highlighted."""
+    """Draw a row for each rule with a point at the k that the rule picks; the k that most rules pick is highlighted.
+
+    A k above `shown_count`, the number of components on the axis, is an arrow at the right edge.
+    """
     agreed = agreement(verdicts)
     for row, verdict in enumerate(verdicts):
         if verdict.k is None:
@@ -377,14 +403,14 @@ def draw_rules(axes: Axes, verdicts: Sequence[Verdict], shown_count: int) -> Non
 
 
 def fit_rules(figure: Figure, axes: Axes, count: int) -> None:
-    """Reduce the font size if the panel is too low for one line per rule."""
+    """Reduce the font size in the panel of rules if the panel is too low for `count` lines of text."""
     line = axes.get_window_extent().height * 72 / figure.dpi / count
     for text in (*axes.get_yticklabels(), *axes.texts):
         text.set_fontsize(min(float(text.get_fontsize()), line / RULE_LINE))
 
 
 def name_components(axes: Axes, shown: int, *, log: bool) -> None:
-    """Set the limits and ticks of the shared axis of components, from the first to the last shown."""
+    """Set the limits and ticks of the x axis that all panels share: component numbers from 1 to `shown`."""
     from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
     axes.set_xlim(0.75 if log else 0.5, shown + 0.5)
@@ -399,7 +425,10 @@ def name_components(axes: Axes, shown: int, *, log: bool) -> None:
 
 
 def rules_report(verdicts: Sequence[Verdict], form: str, width: int | None) -> str:
-    """Return the verdict of each rule with its reason, and the k that most rules pick, as a table or JSON."""
+    """Return the k of each rule with its reason, and the k that most rules pick, as text in a format of FORMS.
+
+    CSV omits the k that most rules pick. `width` is for the format `table`; None for no limit.
+    """
     agreed = agreement(verdicts)
     if form == "json":
         rules = [{"rule": v.rule, "k": v.k, "reason": v.reason} for v in verdicts]

@@ -41,7 +41,10 @@ MAX_NAMED = 5
 
 
 def triples_text(table: Mapping[str, Any]) -> str:
-    """Return the size of a table of triples in words: cells, users, items, and cells per user and item."""
+    """Return a text on the size of a table of (user, item, value): cells, users, items, cells per user and item.
+
+    `table` has the fields of `RowCounts.table`.
+    """
     share = table["cells"] / (table["users"] * table["items"])
     users, items = counted(table["users"], "user"), counted(table["items"], "item")
     spread = "; ".join(
@@ -69,7 +72,7 @@ def missing_facts(row_counts: RowCounts) -> dict[str, Any]:
 
 
 def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
-    """Return the result of `missing_facts` in words; no lines if `facts` is None."""
+    """Return the result of `missing_facts` as lines of text; no lines if `facts` is None."""
     if facts is None:
         return []
     spelled = ", ".join(f"{grouped(n)} {show(text) if text else 'empty'}" for text, n in facts["spellings"].items())
@@ -90,7 +93,7 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
-    """Return the facts of `fit --plan`: solver, reason, size, passes, peak memory, and the refusal if there is one."""
+    """Return the facts of `fit --plan`: solver with reason, rows, columns, passes, peak memory, and any refusal."""
     return {
         "command": "fit --plan",
         "solver": plan.solver,
@@ -125,7 +128,7 @@ def _peak(facts: Mapping[str, Any]) -> str:
 
 
 def fit_facts(model: Model, row_counts: RowCounts, output: str) -> dict[str, Any]:
-    """Return the facts of a fit: row counts, missing cells, the model, its settings and its sums."""
+    """Return the facts of a fit: output, row counts, missing cells, `model_facts`, settings and sums."""
     facts: dict[str, Any] = {"command": "fit", "output": shown(output), "rows_read": row_counts.rows}
     if row_counts.table is None:
         facts["rows_dropped"] = row_counts.rows - model.n_samples
@@ -137,7 +140,7 @@ def fit_facts(model: Model, row_counts: RowCounts, output: str) -> dict[str, Any
 
 
 def fit_lines(facts: Mapping[str, Any]) -> list[str]:
-    """Return the facts of a fit in words."""
+    """Return the result of `fit_facts` as lines of text."""
     dropped = ""
     if facts.get("rows_dropped"):
         dropped = f", {grouped(facts['rows'])} used, {grouped(facts['rows_dropped'])} dropped"
@@ -154,7 +157,7 @@ def fit_lines(facts: Mapping[str, Any]) -> list[str]:
 def fit_and_scores_facts(
     model: Model, row_counts: RowCounts, output: str, scored: RowCounts, scores: str
 ) -> dict[str, Any]:
-    """Return the facts of a fit that also scored its rows."""
+    """Return the facts of a fit that also wrote the scores of its rows to `scores`; `scored` counts these rows."""
     return fit_facts(model, row_counts, output) | {
         "scores": scores,
         "rows_scored": scored.rows,
@@ -171,9 +174,9 @@ def fit_and_scores_lines(facts: Mapping[str, Any]) -> list[str]:
 def combined_facts(
     command: str, model: Model, before: int, row_counts: RowCounts | None, output: str
 ) -> dict[str, Any]:
-    """Return the facts of a model changed by adding or removing rows, or fitted again with other settings.
+    """Return the facts of a model made by update, merge, subtract or refit, from the sums of other models.
 
-    `before` is the number of rows before the change.
+    `before` is the number of rows of the older model. `row_counts` is None if no data were read.
     """
     facts: dict[str, Any] = {"command": command, "output": output, "rows_before": before}
     if row_counts is not None:
@@ -182,7 +185,7 @@ def combined_facts(
 
 
 def combined_lines(facts: Mapping[str, Any]) -> list[str]:
-    """Return the result of `combined_facts` in words."""
+    """Return the result of `combined_facts` as lines of text."""
     change = facts["rows"] - facts["rows_before"]
     rows = counted(facts["rows"], "row")
     if change:
@@ -197,12 +200,15 @@ def combined_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def row_counts_facts(counts: FitCounts) -> dict[str, Any]:
-    """Return the counts of rows read and dropped, and the names of columns left out."""
+    """Return the counts of rows read and dropped, and the names of columns left out, for JSON output."""
     return {**counts._asdict(), "columns_left_out": list(counts.columns_left_out)}
 
 
 def row_counts_lines(counts: FitCounts, command: str) -> list[str]:
-    """Return the lines on dropped rows and columns left out; for `fit`, dropped rows are in the lines of the fit."""
+    """Return lines on dropped rows and on columns left out, as far as there are any.
+
+    The command `fit` gets no line on dropped rows, because `fit_lines` reports them.
+    """
     read, dropped, left_out = counts
     lines = [f"{counted(read, 'row')} read, {grouped(dropped)} dropped"] if dropped and command != "fit" else []
     return lines + ([f"{counted(len(left_out), 'column')} left out: {listed(left_out)}"] if left_out else [])
@@ -211,7 +217,10 @@ def row_counts_lines(counts: FitCounts, command: str) -> list[str]:
 def apply_facts(
     command: str, model: Model, row_counts: RowCounts, error: float | None, output: str | None
 ) -> dict[str, Any]:
-    """Return the facts of transform or reconstruct; `error` is the mean squared error if it was computed."""
+    """Return the facts of transform or reconstruct; `error` is the mean squared error, None if not computed.
+
+    `output` is None or "-" for standard output.
+    """
     facts: dict[str, Any] = {
         "command": command,
         "output": shown(output or "-"),
@@ -231,7 +240,7 @@ def apply_facts(
 
 
 def apply_lines(facts: Mapping[str, Any]) -> list[str]:
-    """Return the result of `apply_facts` in words."""
+    """Return the result of `apply_facts` as lines of text."""
     incomplete = f", {grouped(facts['rows_incomplete'])} of them with missing cells" if facts["rows_incomplete"] else ""
     incomplete += f", {grouped(facts['rows_left_empty'])} left empty" if facts["rows_left_empty"] else ""
     rows, columns = counted(facts["rows_read"], "row"), counted(len(facts["columns"]), "column")
@@ -246,7 +255,11 @@ def apply_lines(facts: Mapping[str, Any]) -> list[str]:
 def folder_facts(
     written: Sequence[tuple[str, str, int]], skipped: Sequence[tuple[str, str]], resumed: int
 ) -> dict[str, Any]:
-    """Return the facts of an output folder: (file, output, rows) written, (file, reason) skipped, and files resumed."""
+    """Return the facts of a folder of outputs, one for each input file.
+
+    written: (input file, output file, rows). skipped: (input file, reason). resumed: number of input files whose output
+    an earlier run had finished.
+    """
     return {
         "files_read": len(written),
         "files_written": len(written),
@@ -262,7 +275,7 @@ def folder_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def parts_facts(written: Sequence[tuple[str, str, int]]) -> dict[str, Any]:
-    """Return the facts of a result in parts: the input file, output file and row count of each part."""
+    """Return the facts of a result that was written in several files; `written` has (input file, output file, rows)."""
     outputs = [{"file": file, "output": output, "rows": rows} for file, output, rows in written]
     return {"parts_written": len(written), "outputs": outputs}
 
@@ -274,7 +287,10 @@ def parts_lines(facts: Mapping[str, Any]) -> list[str]:
 def page_facts(
     model: Model, name: str, output: str, html: str, read: int | None, rows_shown: int | None
 ) -> dict[str, Any]:
-    """Return the facts of a report page; `read` and `rows_shown` count the rows read and those in the page."""
+    """Return the facts of the report page `html`; `read` and `rows_shown` count the rows read, and those in the page.
+
+    Both are None for a page without rows. `name` is the file of the model.
+    """
     facts = {"command": "report", "model": shown(name), "output": shown(output), "bytes": len(html.encode())}
     if read is not None:
         facts |= {"rows_read": read, "rows_shown": rows_shown}

@@ -1,8 +1,8 @@
 """Text tables (aligned, CSV, JSON, Markdown), labelled lines.
 
-Aligned tables are laid out here and not by `rich.table`: in a narrow window rich cuts numbers or breaks them over
-lines, where the columns here follow in further parts, and its import takes 22 ms of the 120 ms of a report. Text is
-folded here, since `textwrap` counts letters and not the columns of wide ones, and rich folds with a Console only.
+This module does not use `rich.table`: in a narrow window rich cuts numbers or breaks them over lines (`as_table`
+continues with further tables below), and its import takes 22 ms of the 120 ms of a report. `fold` does not use
+`textwrap`, which counts a letter of double width as one column, or rich, which needs a Console to fold.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def as_markdown(columns: Columns, caption: str) -> str:
 def as_table(columns: Columns, caption: str, width: int | None, color: bool, dash: str) -> str:
     """Return the table as aligned columns; `dash` draws the rule below the headings.
 
-    Columns that do not fit into `width` follow in further parts below, each with the first column repeated. No column
-    is omitted and no number is cut: if a number is wider than the window, its line is longer than the window.
+    Columns that do not fit into `width` follow in further tables below, each with the first column repeated. No column
+    is omitted and no number is cut: if a number is wider than `width`, its line is longer than `width`.
     """
     groups = split_by_width([TextColumn.of(name, values) for name, values in columns.items()], width)
     lines = "\n\n".join("\n".join(table_lines(group, color, dash)) for group in groups).split("\n")
@@ -148,7 +148,10 @@ class TextColumn(NamedTuple):
         return max(map(display_width, self.cells), default=0)
 
     def narrowed(self, cap: int) -> int:
-        """Return the width, at most `cap`; text and headings can be folded to this width, numbers cannot."""
+        """Return the width of the column, reduced to `cap`, but not below its widest number.
+
+        Text and headings can be folded, numbers cannot.
+        """
         return max(min(self.width, cap), self.widest_cell if self.numeric else 0)
 
 
@@ -156,7 +159,10 @@ ColumnGroup = list[tuple[TextColumn, int]]
 
 
 def split_by_width(columns: Sequence[TextColumn], width: int | None) -> list[ColumnGroup]:
-    """Return the columns with their widths, split into as many parts as the total width requires."""
+    """Return the columns with their widths, in groups that each fit into `width`; a single group if `width` is None.
+
+    Each group begins with the first column. Wide columns of text are narrowed.
+    """
     whole = [(c, c.width) for c in columns]
     if width is None or total_width(whole) <= width:
         return [whole]
@@ -171,7 +177,7 @@ def split_by_width(columns: Sequence[TextColumn], width: int | None) -> list[Col
 
 
 def distribute_width(group: ColumnGroup, width: int) -> ColumnGroup:
-    """Distribute the spare width among the columns that were narrowed."""
+    """Return the group with its spare width given to the columns that were narrowed, from the left."""
     widened: ColumnGroup = []
     spare = max(width - total_width(group), 0)
     for column, w in group:
@@ -187,7 +193,7 @@ def total_width(group: ColumnGroup) -> int:
 
 
 def table_lines(group: ColumnGroup, color: bool, dash: str) -> list[str]:
-    """Return the lines of one part: headings, a rule made of the character `dash`, the rows."""
+    """Return the lines of one group of columns: headings, a rule made of the character `dash`, the rows."""
     names = row_lines([c.name for c, _ in group], group, bottom=True)
     lines = [styled(line, BOLD, color) for line in names]
     lines.append((" " * GAP).join(dash * w for _, w in group))
@@ -237,7 +243,10 @@ def format_numbers(values: NDArray[np.floating[Any]], digits: int = 6) -> list[s
 
 
 def decimals(largest: float, digits: int) -> int:
-    """Return the number of decimals of a column, at least 2; the same for all columns of shares."""
+    """Return the number of decimals, at least 2, that give `largest`, the largest of a column, `digits` digits.
+
+    `digits` decimals for `largest` from 0.01 to 1, so that all columns of shares have equal decimals.
+    """
     if 0.01 <= largest <= 1:
         return digits
     exponent = int(f"{largest:.{digits - 1}e}".partition("e")[2])
@@ -245,14 +254,17 @@ def decimals(largest: float, digits: int) -> int:
 
 
 def strip_common_zeros(texts: Mapping[int, str]) -> dict[int, str]:
-    """Remove the trailing zeros that all the decimal texts share; all texts have the same number of decimals."""
+    """Return the numbers as texts, by row, without the trailing zeros that all share; exponents are kept.
+
+    All texts must have the same number of decimals.
+    """
     split = {i: text.partition("e") for i, text in texts.items()}
     spare = min((len(m) - len(m.rstrip("0")) for m, _, _ in split.values() if "." in m), default=0)
     return {i: m[: len(m) - spare].rstrip(".") + e + power for i, (m, e, power) in split.items()}
 
 
 def fold(text: str, width: int) -> list[str]:
-    """Return the text in lines of at most `width`, broken between words, and inside words wider than a line."""
+    """Return the text in lines of at most `width` terminal columns, broken between words, or inside longer words."""
     if display_width(text) <= width:
         return [text]
     lines = [""]
@@ -266,7 +278,7 @@ def fold(text: str, width: int) -> list[str]:
 
 
 def pieces(word: str, width: int) -> list[str]:
-    """Cut a word into pieces of at most `width` terminal columns."""
+    """Return the word cut into pieces of at most `width` terminal columns."""
     if word.isascii():
         return [word[i : i + width] for i in range(0, len(word), width)]
     from rich.cells import chop_cells
@@ -275,7 +287,7 @@ def pieces(word: str, width: int) -> list[str]:
 
 
 def pad(text: str, width: int, right: bool) -> str:
-    """Pad the text with spaces to `width` terminal columns; `right` aligns right."""
+    """Return the text padded with spaces to `width` terminal columns; `right` aligns the text at the right."""
     blanks = " " * (width - display_width(text))
     return blanks + text if right else text + blanks
 
@@ -288,7 +300,7 @@ Line = tuple[str, str]  # (label, text)
 def labelled(lines: Sequence[Line], width: int | None, color: bool) -> str:
     """Return labelled lines as text: labels in bold, texts folded to `width` and aligned, repeated labels omitted.
 
-    Without a width every line is `label: text` and keeps its label, so that grep finds the line.
+    If `width` is None, every line is `label: text` with its label, so that grep finds the line.
     """
     if width is None:
         return "".join(f"{label}: {printable(text)}\n" for label, text in lines)

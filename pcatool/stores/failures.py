@@ -16,7 +16,7 @@ ERRORS = (ArrowException, OSError, ValueError)
 CHECK_CREDENTIALS = "check the credentials, and what they allow"
 TRY_LATER = "try again later"
 # Patterns in the texts of the libraries, with message and remedy; the first match counts. NOT_THERE: the name is wrong,
-# which gives a `FileError`. REFUSED: the store refuses or fails through no fault of the object: a `BlamelessError`.
+# which raises `FileError`. REFUSED: the store refuses or fails, and the object is not at fault: `BlamelessError`.
 NOT_THERE = (
     (r"NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound", "there is no such bucket", "check its name"),
     (
@@ -43,15 +43,16 @@ REFUSED = (
 NO_CONNECTION = (
     "NETWORK_CONNECTION|curlCode|Could not resolve host|Fail to get a new connection|CURL error|DEADLINE_EXCEEDED"
 )
-ERROR_PATTERNS = (*((FileError, *one) for one in NOT_THERE), *((BlamelessError, *one) for one in REFUSED))
+ERROR_PATTERNS = (*((FileError, *row) for row in NOT_THERE), *((BlamelessError, *row) for row in REFUSED))
 ANSWER_MARK = "AWS Error "
 REQUEST_DETAILS = re.compile(r"\(Request ID: [^)]*\)|\s*Detail: .*", re.DOTALL)
 
 
 def plain_error(name: str, doing: str, error: Exception) -> FileError:
-    """Return the error, with a plain message, for an exception of a library.
+    """Return the error to raise, with message and remedy, for an exception of pyarrow about the object `name`.
 
-    `doing` is a verb such as "read". A lost connection gives a `LostError`. Raise MemoryError for a lack of memory.
+    `doing` is the verb of the message, such as "read". `LostError` for a lost connection, `BlamelessError` if the store
+    refuses or fails, otherwise `FileError`. Raise MemoryError if the exception reports a lack of memory.
     """
     check_memory(error)
     text = _answer_of_store(str(error))
@@ -70,5 +71,8 @@ def plain_error(name: str, doing: str, error: Exception) -> FileError:
 
 
 def _answer_of_store(text: str) -> str:
-    """Return the answer of the store without the text before it: the name there might match a pattern by chance."""
+    """Return the part of an error text from ANSWER_MARK on, or all of the text if it has no mark.
+
+    The text before the mark has the name of the object, which might match a pattern by chance.
+    """
     return text[max(text.rfind(ANSWER_MARK), 0) :]

@@ -38,15 +38,15 @@ BUSY = {status: (f"the server is busy ({status})", TRY_LATER) for status in (TOO
 
 
 class PageInfo(NamedTuple):
-    """Facts about a page, from the headers of an answer."""
+    """Size, version and range support of a page, from the headers of an answer."""
 
-    size: int | None  # bytes; None where the server does not tell
+    size: int | None  # bytes; None if the headers have no size
     state: tuple[str, ...]  # ETag and Last-Modified, which change with the page
     in_parts: bool  # whether the server serves parts of the page
 
 
 class WebPage:
-    """A page whose server serves parts; follows the protocol `RangeReader` of `objects`."""
+    """A web page whose server serves ranges of bytes; follows the protocol `RangeReader` of `objects`."""
 
     def __init__(self, path: str, info: PageInfo) -> None:
         self._path = path
@@ -77,9 +77,10 @@ class WebPage:
 
 
 def open_page(path: str) -> WebPage | int:
-    """Open a page; return the descriptor of a temporary copy where the server does not serve parts.
+    """Open a page; if the server does not serve ranges of bytes, return the descriptor of a temporary copy instead.
 
-    The request is a GET for the first byte, because an address signed for reading allows no HEAD.
+    Raise FileError if the page cannot be read. The request is a GET for the first byte, because an address signed for
+    reading allows no HEAD.
     """
 
     async def ask(session: Any) -> WebPage | int:
@@ -91,7 +92,7 @@ def open_page(path: str) -> WebPage | int:
 
 
 def size_of_page(path: str) -> int | None:
-    """Return the size of a page in bytes; None where the server does not tell."""
+    """Return the size of a page in bytes; None if the answer has no size. Raise FileError if the request fails."""
 
     async def ask(session: Any) -> int | None:
         async with _get(session, path, "bytes=0-0") as answer:
@@ -100,16 +101,16 @@ def size_of_page(path: str) -> int | None:
     return _run_request(path, ask)
 
 
-def _get(session: Any, path: str, part: str) -> Any:
-    """Return the request for a part of a page, uncompressed, to be entered with `async with`."""
+def _get(session: Any, path: str, byte_range: str) -> Any:
+    """Return a GET request for a range such as `bytes=0-99` of a page, uncompressed, to be used with `async with`."""
     from yarl import URL
 
-    headers = {"Accept-Encoding": "identity", "Range": part}
+    headers = {"Accept-Encoding": "identity", "Range": byte_range}
     return session.get(URL(path, encoded=QUOTED_ADDRESS.fullmatch(path) is not None), headers=headers)
 
 
 def _page_info(answer: Any) -> PageInfo:
-    """Read the headers of an answer; raise aiohttp's error for a failed request."""
+    """Return the size, version and range support of a page from an answer; raise aiohttp's error if it failed."""
     if answer.status != NO_SUCH_RANGE:  # the answer for an empty page
         answer.raise_for_status()
     headers = answer.headers
@@ -122,7 +123,7 @@ def _page_info(answer: Any) -> PageInfo:
 
 
 async def _fetch_to_file(answer: Any) -> int:
-    """Copy an answer into an unnamed temporary file; return its descriptor, at the beginning of the file."""
+    """Copy the body of an answer into an unnamed temporary file; return its descriptor, at position 0."""
     from tempfile import TemporaryFile
 
     try:
@@ -142,7 +143,10 @@ async def _fetch_to_file(answer: Any) -> int:
 
 
 def _run_request(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
-    """Run a request and return its result; raise `FileError` without the full address, which may hold a secret."""
+    """Return the result of `ask`, called with the session of aiohttp.
+
+    A failure raises FileError; its message has no query and no password of `path`.
+    """
     web, sync = _http_file_system()
 
     async def work() -> Answer:
@@ -159,7 +163,10 @@ def _run_request(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
 
 
 def _request_error(name: str, error: Exception) -> FileError:
-    """Return the error, with a plain message, for an exception of a request."""
+    """Return the error to raise, with message and remedy, for an exception of a request; `name` is for the message.
+
+    `LostError` if there was no answer or the connection was lost; see `_status_error` for others.
+    """
     status = getattr(error, "status", None)
     if isinstance(status, int) and status:
         return _status_error(name, status, str(getattr(error, "message", "")))
@@ -173,7 +180,7 @@ def _request_error(name: str, error: Exception) -> FileError:
 
 
 def _status_error(name: str, status: int, phrase: str) -> FileError:
-    """Return the error for an HTTP status: `FileError` for a page that does not exist, else `BlamelessError`."""
+    """Return the error for an HTTP status and its phrase: `FileError` if there is no such page, or `BlamelessError`."""
     if status in NOT_THERE:
         meaning, remedy = NOT_THERE[status]
         return FileError(f"cannot read {name}: {meaning}", remedy)
@@ -184,7 +191,10 @@ def _status_error(name: str, status: int, phrase: str) -> FileError:
 
 @lru_cache(maxsize=1)
 def _http_file_system() -> tuple[Any, Any]:
-    """Return fsspec's HTTP file system, with fsspec's own settings, and the function that waits for its coroutines."""
+    """Return fsspec's HTTP file system, and fsspec's function that runs a coroutine on its event loop and waits.
+
+    The file system has timeouts, and uses the proxies of the environment. Raise an error if a package is missing.
+    """
     try:
         import aiohttp
         from fsspec.asyn import sync

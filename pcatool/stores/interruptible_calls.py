@@ -17,10 +17,10 @@ GRACE_SECONDS = 5.0  # seconds that a call in `uninterrupted` may still take aft
 
 
 def interruptible(call: Callable[[], Answer]) -> Answer:
-    """Return the result of a call that may wait for the network, so that a signal can interrupt the wait.
+    """Make a call that may wait for the network, and return its result; a signal can interrupt the wait.
 
-    Python handles signals only in the main thread, and not while a library waits. So the main thread runs the call in a
-    thread of its own; after a signal that thread is left running.
+    Python handles signals only in the main thread, and not while a library waits. So the main thread starts another
+    thread for the call, and waits for the result. After a signal, that thread is left running.
     """
     if current_thread() is not main_thread():
         return call()
@@ -40,10 +40,10 @@ def interruptible(call: Callable[[], Answer]) -> Answer:
 
 
 def uninterrupted(call: Callable[[], object], seconds: float = GRACE_SECONDS) -> None:
-    """Make a call that no signal interrupts.
+    """Make a call that no signal interrupts, and raise its exception, if any.
 
-    The exception of a signal is raised when the call has ended, or `seconds` after the signal. Python handles signals
-    only in the main thread, so another thread makes the call.
+    The exception of a signal is raised when the call has ended, at the latest `seconds` after the signal. Python
+    handles signals only in the main thread, so another thread makes the call.
     """
     if current_thread() is not main_thread():
         call()
@@ -77,7 +77,10 @@ def uninterrupted(call: Callable[[], object], seconds: float = GRACE_SECONDS) ->
 
 
 def _wait(outcomes: Sized, deadline: float) -> None:
-    """Wait for an element of `outcomes` until `deadline`, even while signals come; then raise the last exception."""
+    """Wait until `outcomes` has an element, or until `deadline` on the monotonic clock in seconds.
+
+    Signals do not end the wait; the exception of the last signal is raised afterwards.
+    """
     try:
         while not outcomes and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)

@@ -22,17 +22,17 @@ KNOWN_SIZES: dict[str, int | None] = {}
 
 
 class FoundObjects(NamedTuple):
-    """Names of objects that a path means."""
+    """The objects to read for a path, which is a name, a folder or a pattern."""
 
-    paths: list[str]  # sorted
-    root: str = ""  # the folder that was searched; empty where the path names an object itself
+    paths: list[str]  # full names, sorted
+    root: str = ""  # the folder that was searched; empty if the path names an object itself
 
 
 def expand(path: str, is_table: Callable[[str], bool]) -> FoundObjects:
-    """Return the objects that a name, folder or pattern means.
+    """Return the objects to read for a path, which is a name, a folder or a pattern.
 
-    Of a folder these are the objects that are not hidden and whose names `is_table` accepts. Raise `FileError` where
-    nothing is found.
+    In a folder these are all objects that are not hidden and whose names `is_table` accepts. Raise `FileError` if there
+    are none; but a name that `is_table` accepts is returned even if the object does not exist.
     """
     uri = parse(path)
     if uri.kind == HTTP:
@@ -73,12 +73,15 @@ def _in_folder(place: ObjectPlace, is_table: Callable[[str], bool]) -> FoundObje
 
 
 def _is_data(name: str, is_table: Callable[[str], bool]) -> bool:
-    """Return whether a name has a known ending and no part that begins with a dot or underscore, such as _SUCCESS."""
+    """Return whether `is_table` accepts a name in which no file or folder begins with a dot or underscore."""
     return not any(part.startswith((".", "_")) for part in name.split("/")) and is_table(name)
 
 
 def names_in(path: str, is_table: Callable[[str], bool]) -> list[str]:
-    """Return the names, relative to a folder, of the objects that reading the folder would use; empty for none."""
+    """Return the names, relative to the folder `path`, of the objects that `expand` returns for this folder, sorted.
+
+    Empty if there are no such objects.
+    """
     place = place_of(path)
     folder = place.path.rstrip("/") + "/"
     names = (info.path.removeprefix(folder) for info in _list_objects(place, folder, recursive=True))
@@ -86,7 +89,7 @@ def names_in(path: str, is_table: Callable[[str], bool]) -> list[str]:
 
 
 def _match_pattern(place: ObjectPlace, is_table: Callable[[str], bool]) -> FoundObjects:
-    """Return the objects that match a pattern; where only folders match, such as partitions, the files in them."""
+    """Return the objects whose names match the pattern `place.path`; if only folders match, the tables in them."""
     parts = place.path.split("/")
     first_magic = next(i for i, part in enumerate(parts) if has_magic(part))
     folder = "/".join(parts[:first_magic]) + "/"
@@ -103,7 +106,10 @@ def _match_pattern(place: ObjectPlace, is_table: Callable[[str], bool]) -> Found
 
 
 def _pattern_regex(parts: list[str]) -> re.Pattern[str]:
-    """Compile a pattern: `*` and `?` match anything but a slash and a leading dot, `**` any folders not hidden."""
+    """Return the regular expression of a pattern, given its elements between slashes.
+
+    `*` and `?` match anything but a slash and a leading dot; `**` matches any number of folders that are not hidden.
+    """
     texts = []
     for i, part in enumerate(parts):
         last = i == len(parts) - 1
@@ -116,7 +122,7 @@ def _pattern_regex(parts: list[str]) -> re.Pattern[str]:
 
 
 def _element_regex(match: re.Match[str]) -> str:
-    """Return the regular expression for one element of a pattern; none matches a slash but the slash itself."""
+    """Return the regular expression for `*`, `?`, a class in brackets, or a character; only a slash matches a slash."""
     match match[0]:
         case "*":
             return "[^/]*"
@@ -130,7 +136,7 @@ def _element_regex(match: re.Match[str]) -> str:
 
 
 def _list_objects(place: ObjectPlace, folder: str, *, recursive: bool) -> Iterable[Any]:
-    """Return the FileInfo of the objects in a folder and, if `recursive`, in all folders below."""
+    """Return the FileInfo of each object in a folder and, if `recursive`, in all folders below; none for no folder."""
     from pyarrow.fs import FileSelector
 
     try:
@@ -142,19 +148,19 @@ def _list_objects(place: ObjectPlace, folder: str, *, recursive: bool) -> Iterab
 
 
 def _remember_sizes(place: ObjectPlace, objects: Iterable[Any]) -> list[str]:
-    """Return the sorted names of objects, with the user and the options of the folder, and note their sizes."""
+    """Return the sorted full names of objects, given as FileInfo, and store their sizes in KNOWN_SIZES."""
     sizes = {_full_name(place, info.path): int(info.size) for info in objects}
     KNOWN_SIZES.update(sizes)
     return sorted(sizes)
 
 
 def _full_name(place: ObjectPlace, path: str) -> str:
-    """Return the name of a path in the same bucket, with the user and the options of `place`."""
+    """Return the name, such as s3://bucket/key, of the path bucket/key, with the user and the options of `place`."""
     return with_options(_name_without_options(place, path), place.uri.query)
 
 
 def _name_without_options(place: ObjectPlace, path: str) -> str:
-    """Return the name of a path in the same bucket, with the user but without the options of `place`."""
+    """Return the name, such as s3://bucket/key, of the path bucket/key, with the user (and password) of `place`."""
     uri = place.uri
     name = f"{uri.stem}{path.partition('/')[2]}"
     if uri.user:
@@ -170,7 +176,10 @@ def _folder_name(place: ObjectPlace, folder: str) -> str:
 
 
 def modified_ns(path: str) -> int | None:
-    """Return the modification time of an object in nanoseconds; None for no object, no known time, and web pages."""
+    """Return the modification time of an object in nanoseconds since 1970; None if unknown, and for web pages.
+
+    None also if there is no such object.
+    """
     info = place_of(path).info() if parse(path).kind != HTTP else None
     if info is None or not _is_kind(info, "File") or info.mtime_ns is None:
         return None
@@ -178,7 +187,10 @@ def modified_ns(path: str) -> int | None:
 
 
 def size_of(path: str) -> int | None:
-    """Return the size of an object in bytes; None where the object cannot be read, or a server does not tell."""
+    """Return the size of an object in bytes, asked for once; None if the object cannot be read or the size is unknown.
+
+    Sizes that a listing has returned are not asked for again.
+    """
     if path not in KNOWN_SIZES:
         try:
             KNOWN_SIZES[path] = _ask_size(path)

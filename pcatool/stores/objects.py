@@ -39,20 +39,26 @@ class ObjectPlace(NamedTuple):
         return self.path.partition("/")[0]
 
     def info(self, path: str | None = None) -> Any:
-        """Ask the store for the FileInfo of the place, or of another path; takes one or two requests."""
+        """Return the FileInfo of the place, or of another path (bucket/key); takes one or two requests.
+
+        Raise FileError if the store refuses; a missing object has the type NotFound.
+        """
         try:
             return interruptible(lambda: self.files.get_file_info(self.path if path is None else path))
         except ERRORS as error:
             raise self.error_for("read", error) from None
 
     def error_for(self, doing: str, error: Exception) -> FileError:
-        """Return the error for an exception of pyarrow; for a name that does not exist, check the bucket first."""
+        """Return the error to raise for an exception of pyarrow; `doing` is the verb of its message, such as "read".
+
+        If the object does not exist, ask the store whether its bucket exists.
+        """
         if isinstance(error, FileNotFoundError):
             return self.missing_bucket(doing) or plain_error(self.name, doing, error)
         return plain_error(self.name, doing, error)
 
     def missing_bucket(self, doing: str = "read") -> FileError | None:
-        """Return the error for a bucket that does not exist; None where the bucket exists or cannot be checked."""
+        """Return the error to raise if the bucket does not exist; None if it exists or the store refuses to answer."""
         try:
             info = interruptible(lambda: self.files.get_file_info(self.bucket))
         except ERRORS:  # credentials may allow reading objects without reading about the bucket
@@ -63,9 +69,12 @@ class ObjectPlace(NamedTuple):
 
 
 def place_of(path: str) -> ObjectPlace:
-    """Return the place that a path means, in a store, not on the web; asks the store only for an unknown region."""
+    """Return the place in a store that a path names; the path must not be a web address.
+
+    The object may not exist: the store is asked only for the region of a bucket of S3.
+    """
     uri = parse(path)
-    assert uri.kind != HTTP, "web servers have a way of their own"
+    assert uri.kind != HTTP, "a web page has no place: see http_client"
     name = shown(path)
     try:
         files, bucket = interruptible(lambda: FILE_SYSTEMS[uri.kind](uri))
@@ -75,7 +84,7 @@ def place_of(path: str) -> ObjectPlace:
 
 
 def _find_s3(uri: Uri) -> tuple[Any, str]:
-    """Return the file system of S3 and the bucket."""
+    """Return the pyarrow file system of S3, for the right region, and the name of the bucket."""
     settings = providers.settings_of(uri)
     if settings.region and not settings.endpoint and "region" not in uri.options:
         settings = settings._replace(region=_region_of(settings, uri.authority) or settings.region)
@@ -84,7 +93,7 @@ def _find_s3(uri: Uri) -> tuple[Any, str]:
 
 @cache
 def _region_of(settings: providers.S3Settings, bucket: str) -> str:
-    """Return the region of a bucket where it differs from that of the settings; else "".
+    """Return the region of a bucket if it differs from that of the settings; otherwise "".
 
     S3 names the right region only in its answer about a bucket, not about an object.
     """
@@ -112,11 +121,11 @@ class RangeReader(Protocol):
     size: int
 
     def part(self, offset: int, size: int) -> bytes:
-        """Return `size` bytes from `offset`; raise where the object is gone or has changed."""
+        """Return `size` bytes from `offset`; raise BlamelessError if the object was deleted or has changed."""
         ...
 
     def check_unchanged(self) -> None:
-        """Raise an error where the object under the name is no longer the one that was opened."""
+        """Raise BlamelessError if the object was deleted or has changed since it was opened."""
         ...
 
     def close(self) -> None: ...
@@ -132,11 +141,11 @@ class StoreObject:
 
     @property
     def state(self) -> tuple[tuple[str, Any], ...]:
-        """Size and metadata that change with the contents of the object."""
+        """Size of the object when it was opened, and metadata that change with its contents, as (name, value)."""
         return tuple(self._state.items())
 
     def _open(self) -> tuple[Any, dict[str, Any]]:
-        """Open the object; return its file and its state."""
+        """Open the object; return a pyarrow file, and size and metadata that change with the contents."""
 
         def ask() -> tuple[Any, dict[str, Any]]:
             file = self._place.files.open_input_file(self._place.path)
@@ -176,7 +185,7 @@ class StoreObject:
 
 
 def state_of(path: str) -> tuple[tuple[str, Any], ...] | None:
-    """Return the state of an object, which changes with its contents; None where the object cannot be opened."""
+    """Return size and metadata of an object, which change with its contents; None if it cannot be opened."""
     try:
         return StoreObject(path).state
     except FileError:  # reading the object reports the error
@@ -191,9 +200,9 @@ def changed_error(name: str) -> FileError:
 
 
 def open_object(path: str) -> RangeReader | int:
-    """Open the object that a path names.
+    """Open the object that a path names, in a store or on the web.
 
-    Return the descriptor of a temporary copy where the server cannot serve parts of the object.
+    If a web server cannot serve ranges of bytes, return the descriptor of a temporary copy instead.
     """
     if parse(path).kind != HTTP:
         return StoreObject(path)
@@ -210,7 +219,10 @@ MAX_REQUESTS = 3
 
 
 class RemoteBytes:
-    """Bytes of an object, read in sequence ahead of demand or at any position; the `FileBytes` of remote objects."""
+    """Bytes of a remote object, read in sequence ahead of demand, or at any position.
+
+    Has the methods and attributes of `readers.streams.FileBytes`.
+    """
 
     regular = True
 
@@ -229,7 +241,7 @@ class RemoteBytes:
         return self._ranges.size
 
     def read(self, size: int, /) -> bytes:
-        """Return up to `size` bytes from the current position; empty at the end."""
+        """Return the next bytes of the object, at most `size`, and move the position past them; empty at the end."""
         if not self._unread:
             self._unread = memoryview(self._next())
         data, self._unread = bytes(self._unread[:size]), self._unread[size:]
@@ -237,7 +249,7 @@ class RemoteBytes:
         return data
 
     def _next(self) -> bytes:
-        """Request pieces ahead, and return the next one; empty at the end."""
+        """Request up to MAX_REQUESTS pieces ahead, wait for the first, and return its bytes; empty at the end."""
         is_first = self._requested == 0
         while self._requested < self.size and len(self._pending) < (1 if is_first else MAX_REQUESTS):
             length = min(FIRST_REQUEST_BYTES if is_first else REQUEST_BYTES, self.size - self._requested)
@@ -246,7 +258,10 @@ class RemoteBytes:
         return self._pending.popleft().result() if self._pending else b""
 
     def pread(self, size: int, offset: int) -> bytes:
-        """Return up to `size` bytes from `offset`; a large part is read in pieces at the same time."""
+        """Return `size` bytes from `offset`, fewer at the end; more than REQUEST_BYTES are read by parallel requests.
+
+        The position of `read` does not change.
+        """
         size = max(0, min(size, self.size - offset))
         if size <= REQUEST_BYTES:
             return self._read_part(offset, size) if size else b""
@@ -265,7 +280,7 @@ class RemoteBytes:
         return True
 
     def check_unchanged(self) -> None:
-        """Raise where the object changed since it was opened; called after the last read."""
+        """Raise BlamelessError if the object has changed since it was opened; called after the last read."""
         self._ranges.check_unchanged()
 
     def close(self) -> None:
@@ -279,9 +294,9 @@ WRITES_PER_FLUSH = 4
 
 
 class Upload:
-    """An upload that another thread can abandon by setting `abandoned`.
+    """The upload of an open file to `place`, which another thread can stop by setting `abandoned`.
 
-    `before_end` is called just before the object appears; its exception stops the upload.
+    `before_end` is called just before the object appears; if it raises an exception, no object appears.
     """
 
     def __init__(self, place: ObjectPlace, descriptor: int, before_end: Callable[[], None]) -> None:
@@ -326,7 +341,10 @@ def _hidden(path: str) -> str:
 
 
 def _rename(files: Any, path: str, to: str) -> None:
-    """Rename an object in one step; in an account without folders, copy the object in one step and delete the old."""
+    """Rename an object in one step; in an account without hierarchical namespace, copy it in one step, then delete it.
+
+    Paths are bucket/key; `files` is a pyarrow file system.
+    """
     try:
         files.move(path, to)
     except NotImplementedError:
@@ -335,7 +353,11 @@ def _rename(files: Any, path: str, to: str) -> None:
 
 
 def upload(place: ObjectPlace, descriptor: int, before_end: Callable[[], None]) -> None:
-    """Upload an open file from its beginning; an exception of `before_end`, or a signal, leaves no object."""
+    """Upload the file of an open descriptor, from its beginning, to `place`.
+
+    `before_end` is called just before the object appears. No object appears after an exception of `before_end`, a
+    failure, or a signal. Raise FileError if the store refuses or fails.
+    """
     upload_run = Upload(place, descriptor, before_end)
     try:
         interruptible(upload_run.run)
@@ -347,7 +369,7 @@ def upload(place: ObjectPlace, descriptor: int, before_end: Callable[[], None]) 
 
 
 def remove(path: str) -> None:
-    """Delete an object, if it exists."""
+    """Delete an object, if it exists; raise FileError if the store refuses."""
     place = place_of(path)
     try:
         with suppress(FileNotFoundError):

@@ -37,16 +37,16 @@ class S3Settings(NamedTuple):
 
     endpoint: str  # server without scheme; empty for Amazon's own
     scheme: str
-    region: str  # empty where unknown
+    region: str  # empty if unknown
     user: str
     password: str
     anonymous: bool
-    bucket: str  # to find the region by; empty where the region is known
+    bucket: str  # its region is looked up; empty if the region is known
     environment: tuple[str | None, ...]  # values of CREDENTIAL_VARIABLES: other credentials need another file system
 
 
 def settings_of(uri: Uri) -> S3Settings:
-    """Return the settings for a name: from its options, else the environment, else the files of AWS."""
+    """Return the S3 settings for a name: from its options, else the environment, else the configuration file of AWS."""
     profile = _profile()
     endpoint = uri.options.get("endpoint_override") or _endpoint(profile)
     scheme, mark, host = endpoint.partition("://")
@@ -67,7 +67,7 @@ def settings_of(uri: Uri) -> S3Settings:
 
 
 def _from_environment(*names: str) -> str:
-    """Return the first of these environment variables that is set; "" where none is."""
+    """Return the value of the first of these environment variables that is set and not empty; otherwise ""."""
     return next((os.environ[name] for name in names if os.environ.get(name)), "")
 
 
@@ -78,7 +78,7 @@ def _endpoint(profile: dict[str, str]) -> str:
 
 
 def _profile() -> dict[str, str]:
-    """Return the settings of the active profile in the configuration file of AWS; empty where there are none."""
+    """Return the settings of the active profile in the configuration file of AWS; empty without file or profile."""
     name = _from_environment("AWS_PROFILE", "AWS_DEFAULT_PROFILE") or "default"
     config = ConfigParser(interpolation=None)
     try:
@@ -90,7 +90,7 @@ def _profile() -> dict[str, str]:
 
 
 def make_s3(settings: S3Settings) -> Any:
-    """Return a pyarrow file system of S3; asks the network for the region where none is known."""
+    """Return a pyarrow file system of S3; if the region is unknown, ask Amazon for the region of the bucket."""
     from pyarrow import fs
 
     region = settings.region or fs.resolve_s3_region(settings.bucket)
@@ -113,10 +113,10 @@ def make_s3(settings: S3Settings) -> Any:
 
 @contextmanager
 def _known_region(region: str) -> Iterator[None]:
-    """Set AWS_REGION meanwhile, unless it is set already.
+    """Context manager: set the environment variable AWS_REGION while its body runs, unless it is set already.
 
-    Otherwise the AWS library asks for the region of the machine, which it does not need; without an answer that takes
-    8 s.
+    Without the variable, the AWS library asks the network for the region of this machine, which is not needed; if no
+    answer comes, this takes 8 s.
     """
     name = "AWS_REGION"
     before = os.environ.get(name)
@@ -133,7 +133,7 @@ GS_RETRY_TIME = timedelta(seconds=10)
 
 
 def find_gs(uri: Uri) -> tuple[Any, str]:
-    """Return the file system of Google Cloud Storage and the bucket."""
+    """Return the pyarrow file system of Google Cloud Storage and the name of the bucket."""
     scheme, endpoint = endpoint_of(uri)
     anonymous_option = uri.options.get("anonymous", "").lower() in ("1", "true", "yes")
     anonymous = anonymous_option or uri.user == "anonymous" or bool(os.environ.get("STORAGE_EMULATOR_HOST"))
@@ -141,7 +141,10 @@ def find_gs(uri: Uri) -> tuple[Any, str]:
 
 
 def endpoint_of(uri: Uri) -> tuple[str, str]:
-    """Return the scheme and the server of Google Cloud Storage; an empty server means Google's own."""
+    """Return scheme and server of Google Cloud Storage, from the options, else from STORAGE_EMULATOR_HOST.
+
+    An empty server means Google's own.
+    """
     emulator = os.environ.get("STORAGE_EMULATOR_HOST", "")  # the variable by which Google's tools use a test server
     scheme, mark, host = emulator.partition("://")
     if not mark:
@@ -161,7 +164,7 @@ def _make_gs(endpoint: str, scheme: str, anonymous: bool) -> Any:
 
 
 def find_azure(uri: Uri) -> tuple[Any, str]:
-    """Return the file system of Azure and the container; raise `UsageError` where no account is known."""
+    """Return the pyarrow file system of Azure and the name of the container; UsageError if the account is unknown."""
     account, container = azure_account_of(uri)
     if not account:
         raise UsageError(
@@ -182,7 +185,7 @@ def find_azure(uri: Uri) -> tuple[Any, str]:
 
 
 def azure_account_of(uri: Uri) -> tuple[str, str]:
-    """Return the account, empty where unknown, and the container."""
+    """Return the Azure account (empty if unknown) and the container, from the name, its options, or the environment."""
     container, at, host = uri.authority.partition("@")
     account = (
         host.partition(".")[0] if at else uri.options.get("account_name") or _azure_setting("ACCOUNT_NAME", "ACCOUNT")
@@ -191,7 +194,7 @@ def azure_account_of(uri: Uri) -> tuple[str, str]:
 
 
 def _azure_setting(*names: str) -> str:
-    """Return the first of these settings that is set as AZURE_STORAGE_... in the environment; else ""."""
+    """Return the value of the first environment variable AZURE_STORAGE_<name> that is set; otherwise ""."""
     return next(filter(None, (os.environ.get(f"AZURE_STORAGE_{name}") for name in names)), "")
 
 
@@ -206,10 +209,10 @@ AMAZON = ".amazonaws.com"  # all servers of Amazon share their buckets, so the s
 
 
 class CanonicalName:
-    """Function that returns one canonical name for all names of an object, without asking the store.
+    """Function from the names of an object to its canonical name, which is the same for all names of the object.
 
-    The server in the canonical name comes from options and environment, and is looked up once for each bucket and
-    query; an instance therefore serves one run.
+    The store is not asked. The server in the canonical name comes from options and environment, and is looked up once
+    for each bucket and query; so an instance must not outlive a run.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Names of remote objects: parse them, take their options apart, show them without secrets."""
+"""Names of remote objects: parse names and their options, and show names without secrets."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ LEAST_SIMILARITY = 0.75  # similarity (difflib, 0 to 1) from which an unknown op
 
 
 class Uri(NamedTuple):
-    """One object, folder or pattern: `scheme://user:password@authority/key?options`."""
+    """The parts of the name of an object, folder or pattern: `scheme://user:password@authority/key?options`."""
 
-    scheme: str
-    kind: str  # s3, gs, abfs or http: schemes of one store share a kind
+    scheme: str  # as written, in lower case
+    kind: str  # s3, gs, abfs or http; gcs:// has the kind gs, abfss:// abfs, https:// http
     user: str
     password: str
     authority: str  # a bucket, or the name of a server
@@ -46,13 +46,17 @@ class Uri(NamedTuple):
 
 
 def is_remote(path: str) -> bool:
-    """Return whether the path names a remote object; a local file of that name takes precedence."""
+    """Return whether the path begins with a scheme such as s3:// and there is no local file of this name."""
     return SCHEME_PREFIX.match(path) is not None and not os.path.lexists(path)
 
 
 @lru_cache(maxsize=1 << 16)
 def parse(path: str) -> Uri:
-    """Split a name into its parts; keys are not unquoted. Raise `UsageError` for a name that no store accepts."""
+    """Return the parts of a remote name; user and password are unquoted, the key is not.
+
+    Raise `UsageError` for an unknown scheme or option, a name without bucket or server, and a folder named . or .. in a
+    store.
+    """
     match = SCHEME_PREFIX.match(path)
     scheme = match[1].lower() if match else ""
     if match is None or scheme not in KINDS:
@@ -79,7 +83,10 @@ def parse(path: str) -> Uri:
 
 
 def _split_query(rest: str, kind: str) -> tuple[str, str]:
-    """Split a name into path and query: for http at the first question mark, elsewhere only where options follow."""
+    """Return path and query (with its question mark) of a name without its scheme.
+
+    A web address is split at the first question mark. Other names are split at the last, and only if options follow.
+    """
     if kind == HTTP:
         name, mark, query = rest.partition("?")
         return name, mark + query
@@ -88,7 +95,7 @@ def _split_query(rest: str, kind: str) -> tuple[str, str]:
 
 
 def _are_options(query: str, kind: str) -> bool:
-    """Return whether a query holds options: the first is known, or all are words and one resembles a known option."""
+    """Return whether a query has options: the first name is known, or all are words and one is nearly a known name."""
     names = [option.partition("=")[0] for option in query.split("&")]
     if names[0] in OPTIONS[kind]:
         return True
@@ -96,14 +103,14 @@ def _are_options(query: str, kind: str) -> bool:
 
 
 def _nearest_option(name: str, kind: str) -> str:
-    """Return the known option that a name resembles most; "" where none is close."""
+    """Return the option of this kind of store that is nearest to a name; "" if no option is near."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name.lower(), OPTIONS[kind], 1, LEAST_SIMILARITY)), "")
 
 
 def _options(path: str, query: str, kind: str) -> dict[str, str]:
-    """Return the options that have a value; raise `UsageError` for an unknown one."""
+    """Return the options of a query that have a value; raise `UsageError` (about `path`) for an unknown option."""
     given = dict(parse_qsl(query[1:], keep_blank_values=True))
     for name in given:
         if name not in OPTIONS[kind]:
@@ -116,15 +123,15 @@ def _options(path: str, query: str, kind: str) -> dict[str, str]:
 
 
 def with_options(name: str, query: str) -> str:
-    """Return a name with options appended.
+    """Return a name with `query`, its options with the question mark, appended.
 
-    Without options, an option without effect is appended where the end of the name itself would be read as options.
+    If `query` is empty, but the end of the name looks like options, `NO_OPTION` is appended, which has no effect.
     """
     return name + (query or (NO_OPTION if plain_name(name) != name else ""))
 
 
 def plain_name(path: str) -> str:
-    """Return the name without options, so that its ending is that of the file format."""
+    """Return a remote name without its query, so that its suffix is that of the file format; a local path unchanged."""
     if not is_remote(path):
         return path
     match = SCHEME_PREFIX.match(path)
@@ -133,7 +140,10 @@ def plain_name(path: str) -> str:
 
 
 def shown(path: str) -> str:
-    """Return the name for messages, without user, password and, for http, the query, which may hold a signature."""
+    """Return the name for messages: without user and password; the query of a web address becomes `?...`.
+
+    Such a query may contain a signature. A local path is unchanged.
+    """
     match = SCHEME_PREFIX.match(path)
     if match is None or os.path.lexists(path):
         return path

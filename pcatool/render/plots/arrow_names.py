@@ -30,8 +30,8 @@ LEADER_FROM = 7.0  # distance in points above which a name gets a leader line
 MAX_CELLS = 800  # lattice cells per side; a very large picture would otherwise take gigabytes
 CELL_STEP = 2  # lattice cells between the places that are tried
 CHECKED_FIRST, CHECKED_EVERY = 150, 20  # places whose leaders are checked: CHECKED_FIRST, then one in CHECKED_EVERY
-# Costs: of an inward place, as a part of its distance; of each line that a leader crosses, in points of distance.
-INWARD_COST, CROSSING_COST = 0.6, 40.0
+INWARD_COST = 0.6  # cost of a place on the side of the origin, relative to its distance from the end of the arrow
+CROSSING_COST = 40.0  # cost of each line that a leader crosses, in points of distance
 LONGEST_LEADER = 0.45  # longest leader relative to the longer side; a longer one is hard to follow
 
 Cells = NDArray[np.bool_]
@@ -48,11 +48,14 @@ class NamePlace(NamedTuple):
 
 
 class OccupiedArea:
-    """The area inside axes of `width` x `height` points, with the parts that are occupied."""
+    """Lattice of cells over axes of `width` x `height` points; records the cells that marks, lines and names occupy.
+
+    All coordinates are in points from the lower left of the axes.
+    """
 
     def __init__(self, width: float, height: float) -> None:
         self.width, self.height = width, height
-        self.unit = max(1.0, max(width, height) / MAX_CELLS)
+        self.unit = max(1.0, max(width, height) / MAX_CELLS)  # side of a cell in points
         self.shape = (int(width / self.unit) + 1, int(height / self.unit) + 1)
         self._marks: Cells = np.zeros(self.shape, dtype=bool)
         self._taken: Cells = np.zeros(self.shape, dtype=bool)  # cells occupied by lines and names
@@ -61,14 +64,17 @@ class OccupiedArea:
         self.boxes = np.empty((0, 4))  # boxes of names: left, bottom, right, top
 
     def add_marks(self, points: Array, radius: float) -> None:
-        """Occupy the places of marks with centres `points` (n, 2) and a radius in points."""
+        """Occupy the cells of marks with centres `points` (n, 2); marks outside the axes are ignored.
+
+        The largest `radius` (in points) of all calls is used for all marks.
+        """
         inside = ((points >= -radius) & (points <= (self.width + radius, self.height + radius))).all(axis=1)
         cells = np.clip(np.floor(points[inside] / self.unit).astype(np.int64), 0, np.array(self.shape) - 1)
         self._marks[cells[:, 0], cells[:, 1]] = True
         self._mark_radius = max(self._mark_radius, radius)
 
     def add_line(self, start: Array, end: Array) -> None:
-        """Occupy the cells of a line between two points (2,)."""
+        """Occupy the cells of a line between two points (2,), and add the line to `segments`."""
         self.segments = np.vstack([self.segments, [*start, *end]])
         count = int(2 * np.hypot(*(end - start)) / self.unit) + 2
         points = start + np.linspace(0, 1, count)[:, None] * (end - start)
@@ -85,13 +91,16 @@ class OccupiedArea:
             self._taken[:, j] = True
 
     def add_box(self, left: float, bottom: float, right: float, top: float) -> None:
-        """Occupy the box of a name."""
+        """Occupy the cells of the box of a name, and add the box to `boxes`."""
         self.boxes = np.vstack([self.boxes, [left, bottom, right, top]])
         i, j = int(left / self.unit), int(bottom / self.unit)
         self._taken[i : int(right / self.unit) + 1, j : int(top / self.unit) + 1] = True
 
     def free(self, width: float, height: float) -> Array:
-        """Return the lower left corners (m, 2) at which a box of this size is free."""
+        """Return the lower left corners (m, 2) at which a box of this size (in points) overlaps nothing.
+
+        Only each CELL_STEP-th cell in both directions is tried.
+        """
         across, up = (int(np.ceil(side / self.unit)) + 1 for side in (width, height))
         clear = int(np.ceil(CLEARANCE / self.unit))
         corners = None
@@ -130,9 +139,9 @@ def any_within(cells: Cells, across: int, up: int, room: int) -> Cells:
 
 
 def place_names(area: OccupiedArea, origin: Array, tips: Array, sizes: Array) -> list[NamePlace | None]:
-    """Return a place for each name of `sizes` (m, 2) whose arrow ends at `tips` (m, 2); None if there is no room.
+    """Return a place for each name, with the size `sizes` (m, 2) and its arrow from `origin` (2,) to `tips` (m, 2).
 
-    The arrows, names and leader lines are added to `area`.
+    The place is None if there is no room. The arrows, names and leader lines are added to `area`.
     """
     for tip in tips:
         area.add_line(origin, tip)
@@ -148,7 +157,10 @@ def place_names(area: OccupiedArea, origin: Array, tips: Array, sizes: Array) ->
 
 
 def best_place(area: OccupiedArea, origin: Array, tip: Array, size: Array) -> NamePlace | None:
-    """Return the free place of lowest cost for a name of `size` (2,) at an arrow's end `tip` (2,); None if none."""
+    """Return the free place of lowest cost for a name of `size` (2,) whose arrow ends at `tip` (2,).
+
+    None if no place is free. `area` is not changed.
+    """
     low = area.free(*size)
     if not len(low):
         return None
@@ -187,9 +199,9 @@ def best_place(area: OccupiedArea, origin: Array, tip: Array, size: Array) -> Na
 
 
 def crossings(segments: Array, others: Array) -> NDArray[np.int64]:
-    """Return how many of the segments `others` (q, 4) each of `segments` (m, 4) crosses.
+    """Return for each of `segments` (m, 4) the number of segments in `others` (q, 4) that cross that segment.
 
-    Segments with a common start do not count as crossing.
+    A segment is x and y of its start, then of its end. Segments with a common end point do not cross.
     """
     a, b = segments[:, None, :2], segments[:, None, 2:]
     c, d = others[None, :, :2], others[None, :, 2:]
@@ -205,7 +217,10 @@ def crossings(segments: Array, others: Array) -> NDArray[np.int64]:
 
 
 def through_boxes(segments: Array, boxes: Array) -> NDArray[np.int64]:
-    """Return how many boxes (q, 4), extended by CLEARANCE points, each segment (m, 4) meets (Liang and Barsky 1984)."""
+    """Return for each of `segments` (m, 4) the number of boxes (q, 4), extended by CLEARANCE, that it meets.
+
+    A box is left, bottom, right and top. The method is that of Liang and Barsky (1984).
+    """
     start, step = segments[:, None, :2], segments[:, None, 2:] - segments[:, None, :2]
     low, high = boxes[None, :, :2] - CLEARANCE, boxes[None, :, 2:] + CLEARANCE
     step = np.where(np.abs(step) < 1e-9, 1e-9, step)
@@ -236,9 +251,11 @@ def text_sizes(figure: Figure, names: Sequence[str]) -> Array:
 
 
 def draw_names(axes: Axes, tips: Array, names: Sequence[str], places: Sequence[NamePlace | None]) -> None:
-    """Draw the names that have a place, with their leader lines; `tips` (m, 2) are in points of the axes.
+    """Draw the names that have a place, with their leader lines.
 
-    The limits of the axes must not change after the places were computed.
+    `tips` (m, 2), the ends of the arrows, and `places` are in points from the lower left of the axes.
+
+    The limits of the axes must not have changed since the places were computed.
     """
     figure: Any = axes.figure
     corner = axes.get_window_extent()

@@ -27,9 +27,9 @@ class PlotData:
     axes: tuple[int, ...]  # (a,) numbers of the components, from 1
     caption: str  # full description of the model, for tables
     shares: Array | None = None  # (a,) shares of the variance; None if only scores are known
-    cloud: RowCollector | None = None  # the rows, if the plot shows rows
+    cloud: RowCollector | None = None  # scores of the rows; None if the plot shows no rows
     columns: tuple[str, ...] = ()  # (d,) names of the columns
-    loadings: Array = field(default_factory=lambda: np.empty((0, 0)))  # (d, a)
+    loadings: Array = field(default_factory=lambda: np.empty((0, 0)))  # (d, a) columns of the basis
     spreads: Array = field(default_factory=lambda: np.empty(0))  # (a,) standard deviations of the scores
     scaling: str = "rows"  # of a biplot: "rows" or "columns"
     brief: str = ""  # short description of the model, for the picture
@@ -40,7 +40,7 @@ class PlotData:
         return [component_name(number) for number in self.axes]
 
     def title(self, position: int) -> str:
-        """Return the name of the component at position `position`, with its share if known."""
+        """Return the name of the component `axes[position]`, with its share of the variance if `shares` is not None."""
         return self.names[position] + (f" ({percent(float(self.shares[position]))})" if self.shares is not None else "")
 
 
@@ -57,5 +57,8 @@ class Plot(Protocol):
         ...
 
     def table(self, plot_data: PlotData) -> dict[str, NDArray[Any]]:
-        """Return the numbers of the plot per column of the data, as a table; empty if the plot shows no columns."""
+        """Return a table with one row per column of the data: its name, then its number in the plot per component.
+
+        Empty if the plot shows no columns.
+        """
         ...

@@ -69,22 +69,23 @@ class Biplot:
         return figure
 
     def table(self, plot_data: PlotData) -> dict[str, NDArray[Any]]:
-        """Return the ends of the arrows per column, unscaled."""
+        """Return a table with one row per column of the data: its name, and the end of its arrow from `arrows_of`."""
         columns = np.array(plot_data.columns, dtype=object)
         arrows = arrows_of(plot_data) + 0.0
         return {"column": columns, **{name: arrows[:, m] for m, name in enumerate(plot_data.names)}}
 
 
 def arrows_of(plot_data: PlotData) -> Array:
-    """Return the ends of the arrows (d, 2), before they are scaled to the rows."""
+    """Return the ends of the arrows (d, 2), not yet multiplied by the common factor from `arrow_scale`."""
     arrows: Array = plot_data.loadings * (plot_data.spreads if plot_data.scaling == "columns" else 1.0)
     return arrows
 
 
 def arrow_scale(arrows: Array, scale: Scale) -> float:
-    """Return the factor, with two digits, by which all arrows are multiplied to reach as far as the rows.
+    """Return the factor, with two significant digits, by which the arrows (m, 2) reach about as far as the rows.
 
-    The arrows reach ARROW_REACH of the farthest row along one component, and stay within the rows along the other.
+    The arrows reach ARROW_REACH of the farthest row along one component, and stay within the rows along the other. The
+    factor is 1 if all arrows have length 0, or all rows are at the origin.
     """
     factor = math.inf
     for m, ends in enumerate(scale.ends):
@@ -99,7 +100,10 @@ def arrow_scale(arrows: Array, scale: Scale) -> float:
 
 
 def axis_limits(ends: tuple[float, float], tips: Array) -> tuple[float, float]:
-    """Return the ends of an axis, extended to contain the origin and all arrows, with room around far rows."""
+    """Return the limits `ends` of an axis, extended to contain the origin and the ends `tips` (m,) of all arrows.
+
+    An extended side gets a margin. If the rows are far from the origin, the limits extend past the origin, too.
+    """
     low, high = ends
     low_tip, high_tip = float(tips.min(initial=0.0)), float(tips.max(initial=0.0))
     if not (low < -0.25 * high and high > -0.25 * low):  # otherwise the origin would be at the edge
@@ -109,7 +113,7 @@ def axis_limits(ends: tuple[float, float], tips: Array) -> tuple[float, float]:
 
 
 class PlacedNames(NamedTuple):
-    """Names with their places and the ends of their arrows, in points (1/72 inch) within the axes."""
+    """Names, their places, and the ends of their arrows, in points (1/72 inch) from the lower left of the axes."""
 
     names: list[str]
     places: list[NamePlace | None]  # None for a name without a place
@@ -124,11 +128,12 @@ class PlacedNames(NamedTuple):
 def lay_out_best(
     figure: Figure, axes: Axes, plot_data: PlotData, scale: Scale, zoom: float, order: NDArray[np.intp], tips: Array
 ) -> PlacedNames:
-    """Set the limits of the axes, the title, and the places of names; return the names with their places.
+    """Draw the title, set the limits of the axes, freeze the layout, and return the names with their places.
 
-    The axes get the least room in which all names fit, or the room with the lowest cost by ROOM_COST. The title states
-    how many names have no place, which depends on the room that the title leaves. So the steps are repeated until they
-    agree; the number of title lines may only grow, so that the loop ends.
+    `order` has the index of the column of each arrow, `tips` (m, 2) the end in data coordinates; the title states the
+    factor `zoom`. The limits have the least room, and names the most letters, with which all names fit; otherwise those
+    of lowest cost by ROOM_COST. The title states the number of names without a place, which depends on the height of
+    the title, so both are computed until they agree; the title never loses lines, so that this ends.
     """
     shortened = {length: distinct_names(plot_data.columns, length) for length in NAME_LENGTHS}
     names = {length: [shortened[length][j] for j in order] for length in NAME_LENGTHS}
@@ -172,7 +177,10 @@ def lay_out(
     names: list[str],
     sizes: Array,
 ) -> PlacedNames:
-    """Extend the axes by `room` relative to their sides, lay out the figure, and place the names."""
+    """Extend the axes by `room` relative to their sides, lay out the figure, and return the places of names.
+
+    tips (m, 2): ends of the arrows in data coordinates. sizes (m, 2): of the names, in points.
+    """
     (left, right), (bottom, top) = scale.ends
     across, up = room * (right - left) / 2, room * (top - bottom) / 2
     axes.set(xlim=(left - across, right + across), ylim=(bottom - up, top + up))
@@ -197,7 +205,10 @@ def lay_out(
 
 
 def subtitle(plot_data: PlotData, scale: Scale, zoom: float, drawn: int, unnamed: int) -> str:
-    """Return the text below the title: rows, model and arrows, and what is not drawn or named."""
+    """Return the text below the title: rows, model, factor of the arrows, and numbers of arrows and missing names.
+
+    drawn: number of arrows in the picture. unnamed: number of these without a name.
+    """
     assert plot_data.cloud is not None
     parts = [rows_subtitle(plot_data, plot_data.cloud, scale)]
     if plot_data.scaling == "columns":

@@ -44,7 +44,7 @@ MIN_TICK_DISTANCE = 30.0
 
 
 class PanelGrid(NamedTuple):
-    """Layout of the panels."""
+    """Layout of the picture: panels, bars per panel, length of names."""
 
     across: int  # panels side by side
     down: int  # rows of panels
@@ -84,13 +84,13 @@ class Loadings:
         return figure
 
     def table(self, plot_data: PlotData) -> dict[str, NDArray[Any]]:
-        """Return the loadings of each component per column."""
+        """Return a table with one row per column of the data: its name, then its loading on each component."""
         columns = np.array(plot_data.columns, dtype=object)
         return {"column": columns, **{name: plot_data.loadings[:, m] + 0.0 for m, name in enumerate(plot_data.names)}}
 
 
 def panel_grid(plot_data: PlotData, picture: PictureOptions) -> PanelGrid:
-    """Return a layout with room for names and bars, in the requested size or in the size that the panels need.
+    """Return a layout with room for names and bars, in the size of `picture`, or else in the size that panels need.
 
     Raise UsageError if the requested size is too small.
     """
@@ -141,12 +141,12 @@ def subtitle(plot_data: PlotData, grid: PanelGrid) -> str:
 
 
 def largest(plot_data: PlotData, m: int, count: int) -> NDArray[np.intp]:
-    """Return the indices of the `count` columns with the largest absolute loadings at position m, descending."""
+    """Return the indices of the `count` columns with the largest |loading| on component `axes[m]`, descending."""
     return np.argsort(-np.abs(plot_data.loadings[:, m]), kind="stable")[:count]
 
 
 def draw_bars(axes: Axes, plot_data: PlotData, m: int, names: list[str], count: int) -> None:
-    """Draw the bars of the component at position m, with names at the left and a title."""
+    """Draw the `count` bars of component `plot_data.axes[m]`, the largest at the top, with names and a title."""
     order = largest(plot_data, m, count)
     values = plot_data.loadings[order, m]
     places = np.arange(count)
@@ -160,7 +160,10 @@ def draw_bars(axes: Axes, plot_data: PlotData, m: int, names: list[str], count: 
 
 
 def draw_numbers(figure: Figure, panels: Any, plot_data: PlotData, count: int, peak: float) -> None:
-    """Write the loading beside each bar and extend the axes for it; omitted if this leaves too little for the bars."""
+    """Write the loading beside each bar, unless this leaves too little width for the bars.
+
+    Set the limits and ticks of the axis that all panels share. `peak` is the largest |loading|.
+    """
     from matplotlib.text import Text
 
     places = 2 if peak >= 0.3 else 3
@@ -183,9 +186,9 @@ def draw_numbers(figure: Figure, panels: Any, plot_data: PlotData, count: int, p
 
 
 def mark_ticks(axes: Axes, peak: float, points: float) -> None:
-    """Set ticks at 0, at a round number on both sides, and at half of it if there is room.
+    """Set ticks at 0, at plus and minus a round number up to `peak`, and at half this number, as far as labels fit.
 
-    `points` is the length of one unit of loading in points.
+    `points` is the length of a loading of 1 in points.
     """
     from matplotlib.ticker import FixedLocator, FuncFormatter
 

@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 CLIPPED_PERCENT = 1.0
 # Largest ratio of the two extents at which both axes get equal scales; beyond, the shorter one would be a mere line.
 MAX_EQUAL_RATIO = 4.0
-# Room around the rows: MARGIN relative to the extent of the axis; FLAT_MARGIN relative to the other axis, for an extent
-# of 0.
+# Room around the rows: MARGIN relative to the extent of the rows along the axis; if this is 0, FLAT_MARGIN relative to
+# the extent along the other axis.
 MARGIN, FLAT_MARGIN = 0.04, 0.2
 
-# Legend: font size in points, line height relative to the font size. Inches of the picture above the legend.
+# Legend: font size in points, line height relative to the font size, and inches of the picture above the legend.
 LEGEND_FONT, LEGEND_LINE, ABOVE_LEGEND = 10.0, 1.8, 0.9
 
 
@@ -67,7 +67,7 @@ class Scale(NamedTuple):
 
     @property
     def equal(self) -> bool:
-        """Whether both axes can have equal scales."""
+        """Whether both axes can have equal scales: neither extent is more than MAX_EQUAL_RATIO times the other."""
         across, up = (max(b - a, 0.0) for a, b in self.ends)
         return max(across, up) <= MAX_EQUAL_RATIO * min(across, up)
 
@@ -83,7 +83,7 @@ def fit_scale(cloud: RowCollector) -> Scale:
 
 
 def extremes(cloud: RowCollector) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the minimum and maximum of the scores of both components."""
+    """Return the minimum and maximum of the scores, for the first and the second component."""
     if cloud.grid is not None:
         assert cloud.grid.sides is not None
         across, up = cloud.grid.sides
@@ -94,7 +94,10 @@ def extremes(cloud: RowCollector) -> tuple[tuple[float, float], tuple[float, flo
 
 
 def padded_limits(ends: tuple[float, float], unit: float, other: float) -> tuple[float, float]:
-    """Return the limits of an axis in this unit, with a margin; for an extent of 0, relative to the `other` extent."""
+    """Return the limits of an axis: minimum and maximum `ends`, divided by `unit`, with a margin on both sides.
+
+    If the extent is 0, the margin is relative to `other`, the extent along the other axis in the same unit.
+    """
     low, high = ends[0] / unit, ends[1] / unit
     room = MARGIN * (high - low) or FLAT_MARGIN * other or 0.05 * abs(low) or 1.0
     return low - room, high + room
@@ -144,7 +147,7 @@ def marker_of(group: Group) -> str:
 
 
 def draw_by_value(figure: Figure, axes: Axes, x: Array, y: Array, cloud: RowCollector, style: dict[str, Any]) -> None:
-    """Draw rows coloured by a numeric column, with a colour bar; rows with a missing value are grey."""
+    """Draw rows at x and y (n,), coloured by a numeric column, with a colour bar; grey if the value is missing."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
@@ -163,14 +166,20 @@ def draw_by_value(figure: Figure, axes: Axes, x: Array, y: Array, cloud: RowColl
 def color_values(
     cloud: RowCollector, values: Array, ends: tuple[float, float]
 ) -> tuple[Array, tuple[float, float], str]:
-    """Return values and colour limits divided by a power of ten that can be drawn, and this power as text."""
+    """Return `values` and the colour limits `ends`, divided by a power of ten, and this power as text for a label.
+
+    The power is 1, and its text empty, unless matplotlib could not draw the values; see `in_units`.
+    """
     largest = max(abs(cloud.least), abs(cloud.most))
     drawn, unit = in_units(np.append(values, ends), largest)
     return drawn[:-2], (float(drawn[-2]), float(drawn[-1])), unit
 
 
 def legend_of_groups(axes: Axes, cloud: RowCollector, markers: list[str]) -> None:
-    """Draw the legend of classes with row counts at the right, in a smaller font if the picture is low."""
+    """Draw a legend of the groups with row counts at the right; `markers` has the matplotlib marker of each group.
+
+    The font is smaller if the picture is low.
+    """
     from matplotlib.lines import Line2D
 
     assert cloud.hue is not None
@@ -190,12 +199,15 @@ def legend_of_groups(axes: Axes, cloud: RowCollector, markers: list[str]) -> Non
     legend.get_title().set_fontweight("bold")
 
 
-# (numbers below the colour bar, numbers above it) -> matplotlib's `extend`.
+# (some values are below the colour limits, some are above) -> matplotlib's `extend`.
 BAR_EXTENSIONS = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}
 
 
 def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: RowCollector, unit: str) -> None:
-    """Draw the colour bar of a numeric column; its label names the column, clipped ends and missing values."""
+    """Draw the colour bar of a numeric column; its label names the column, clipped ends and missing values.
+
+    drawn: the ScalarMappable of the rows. unit: the power of ten that is divided out, as text; empty for 1.
+    """
     from matplotlib.ticker import FuncFormatter
 
     assert cloud.hue is not None
@@ -218,7 +230,7 @@ def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: RowCollector, unit:
 
 
 def rows_with_value(cloud: RowCollector) -> int:
-    """Return the number of rows whose colouring value is not missing."""
+    """Return the number of rows whose value in the numeric column of colours is not missing."""
     if cloud.grid is not None:
         return int(cloud.grid.layer(KNOWN).sum())
     return int((~np.isnan(cloud.points()[:, -1])).sum())
@@ -236,7 +248,7 @@ Colors = NDArray[np.float32]  # (across, up, 3)
 
 
 def draw_density(figure: Figure, axes: Axes, cloud: RowCollector, scale: Scale) -> None:
-    """Draw the raster of a dense cloud: density, classes or a numeric column, with a legend or colour bar."""
+    """Draw the raster of a dense cloud, coloured by density, class or numeric column, with a legend or colour bar."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
 
@@ -261,9 +273,10 @@ def draw_density(figure: Figure, axes: Axes, cloud: RowCollector, scale: Scale) 
 
 
 def cell_means(cloud: RowCollector) -> tuple[Array, tuple[float, float], str]:
-    """Return the mean of the numeric column in each cell (across, up), the colour limits, and the unit as text.
+    """Return the mean of the numeric column in each cell (across, up), the colour limits, and a power of ten as text.
 
-    The limits leave out CLIPPED_PERCENT per cent of the rows at each end. A cell without numbers is NaN.
+    Means and limits are divided by this power. The limits leave out CLIPPED_PERCENT per cent of the rows at each end. A
+    cell without numbers is NaN.
     """
     assert cloud.grid is not None
     known = cloud.grid.layer(KNOWN)
@@ -279,7 +292,7 @@ def cell_means(cloud: RowCollector) -> tuple[Array, tuple[float, float], str]:
 
 
 def class_colors(cloud: RowCollector) -> Colors:
-    """Return for each cell the colour of the group with most rows in it; ties go to the first group."""
+    """Return for each cell the colour of the group with most rows in that cell; ties go to the first group."""
     assert cloud.grid is not None
     shape = cloud.grid.layer(ALL).shape
     colors, largest_counts = np.zeros((*shape, 3), np.float32), np.zeros(shape)
@@ -294,13 +307,13 @@ def class_colors(cloud: RowCollector) -> Colors:
 
 
 def rgb(color: str) -> tuple[float, float, float]:
-    """Return the parts of a colour `#RRGGBB`, from 0 to 1."""
+    """Return red, green and blue of a colour `#RRGGBB`, each from 0 to 1."""
     red, green, blue = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return red, green, blue
 
 
 def draw_cells(axes: Axes, cloud: RowCollector, scale: Scale, colors: Colors, weight: Array, faintest: float) -> None:
-    """Draw the cells as an image, each spread into the empty cells around it, and isolated cells as marks.
+    """Draw the cells as an image, each spread into the empty cells around that cell, and isolated cells as marks.
 
     `weight` (across, up) from 0 to 1 sets the opacity, at least `faintest` for a cell with rows.
     """
@@ -326,7 +339,10 @@ def draw_cells(axes: Axes, cloud: RowCollector, scale: Scale, colors: Colors, we
 
 
 def drawn_places(cloud: RowCollector, scale: Scale) -> tuple[Array, float]:
-    """Return where rows are drawn (m, 2), centres of marks or corners of cells, and the radius of a mark in points."""
+    """Return the points (m, 2) that drawn rows occupy, in units of the axes, and the radius of a mark in points.
+
+    The points are the centres of marks, or for a dense cloud the corners of cells.
+    """
     if cloud.grid is None:
         points = cloud.points()
         return points[:, :2] / scale.unit, mark_radius(mark_style(len(points))["s"])
@@ -346,16 +362,17 @@ def drawn_places(cloud: RowCollector, scale: Scale) -> tuple[Array, float]:
 
 
 def mark_radius(size: float) -> float:
-    """Return the radius in points of a mark of `size` points squared, edge included.
+    """Return a bound on the radius, in points with the edge, of a mark whose area is `size` points squared.
 
-    The bound is for the diamond, the widest mark: a square on its corner.
+    The widest mark is the diamond: a square on its corner.
     """
     return float(np.sqrt(size / 2)) + 0.5
 
 
 def spread_cells(image: NDArray[np.float32], weight: Array) -> NDArray[np.float32]:
-    """Return the image (across + 2, up + 2, 4) in which empty cells copy the fullest of their eight neighbours.
+    """Return an RGBA image (across + 2, up + 2, 4) in which empty cells copy the fullest of their eight neighbours.
 
+    `image` (across, up, 4) gets a border of one cell. `weight` (across, up) is larger for more rows, and 0 for none.
     Copies have three quarters of the opacity. Cells with rows keep their colour.
     """
     across, up = weight.shape
@@ -373,7 +390,10 @@ def spread_cells(image: NDArray[np.float32], weight: Array) -> NDArray[np.float3
 
 
 def isolated_cells(occupied: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return a mask of isolated cells: at most MAX_CELLS_AROUND others within ISOLATION_RADIUS hold rows."""
+    """Return a mask of the occupied cells with at most MAX_CELLS_AROUND other occupied cells nearby.
+
+    Nearby are the cells of the square up to ISOLATION_RADIUS cells away.
+    """
     radius = ISOLATION_RADIUS
     sums = np.pad(occupied, ((radius + 1, radius), (radius + 1, radius))).astype(np.int32)
     sums = sums.cumsum(axis=0, out=sums).cumsum(axis=1, out=sums)

@@ -26,7 +26,7 @@ CellNumbers = NDArray[np.int64]
 
 
 class Side(NamedTuple):
-    """One axis of a grid: cell i holds the values from (first + i) 2^exponent up to the next cell."""
+    """One axis of a grid: cell i covers the values from (first + i) 2^exponent up to the next cell."""
 
     least: float  # smallest value
     most: float  # largest value
@@ -35,7 +35,7 @@ class Side(NamedTuple):
 
     @classmethod
     def of(cls, least: float, most: float, cells: int) -> Side:
-        """Return the axis with the narrowest cells of which `cells` hold all values from `least` to `most`."""
+        """Return the axis from `least` to `most`, with cells as narrow as possible, but no more than `cells`."""
         half = most / 2 - least / 2  # difference of halves, because most - least may overflow
         exponent = max(math.frexp(max(abs(least), abs(most)))[1] - 53, SMALLEST_EXPONENT)
         if half > 0:
@@ -45,51 +45,55 @@ class Side(NamedTuple):
         return cls(least, most, exponent, cell_number(least, exponent))
 
     def extended(self, values: Array, cells: int) -> Side:
-        """Return the axis extended to hold `values` as well."""
+        """Return the axis extended to contain `values`; its cells become wider if more than `cells` were needed."""
         least, most = min(self.least, float(values.min())), max(self.most, float(values.max()))
         return self if (least, most) == (self.least, self.most) else Side.of(least, most, cells)
 
     def cells_of(self, values: Array) -> CellNumbers:
-        """Return the cell number of each value."""
+        """Return the number of the cell that contains each value, counted from 0 at `first`."""
         return np.floor(np.ldexp(values, -self.exponent)).astype(np.int64) - self.first
 
     @property
     def cells(self) -> int:
-        """Number of cells up to the last one with a value."""
+        """Number of cells that cover the values from `least` to `most`."""
         return cell_number(self.most, self.exponent) - self.first + 1
 
     def edge(self, cell: int, unit: float) -> float:
-        """Return the lower edge of a cell divided by `unit`, also if the edge itself overflows a double."""
+        """Return the lower edge of cell number `cell`, divided by `unit`; the edge itself may overflow a double."""
         shift = 64 if self.exponent > 0 else -64
         return math.ldexp(math.ldexp(self.first + cell, self.exponent - shift) / unit, shift)
 
 
 def cell_number(value: float, exponent: int) -> int:
-    """Return the lattice number of the cell of width 2^exponent that holds the value."""
+    """Return the lattice number of the cell that contains the value: the cell of number i begins at i 2^exponent."""
     return math.floor(math.ldexp(value, -exponent))
 
 
+# Rows added to one layer of a grid: the number of the layer, a mask of the rows that count in this layer (None for
+# all), and the amount that each of these rows adds to its cell (None for 1).
+Addition = tuple[int, NDArray[np.bool_] | None, Array | None]
+
+
 class Grid:
-    """Layers of numbers over the cells of one grid: counts of all rows or of a class, or sums of a column."""
+    """Layers over the cells of one grid, by number: each counts all rows or those of a class, or sums a column.
+
+    `cells` is the largest number of cells across and up. The cells become wider when rows lie outside.
+    """
 
     def __init__(self, cells: tuple[int, int]) -> None:
         self.cells = cells
         self.sides: tuple[Side, Side] | None = None  # None before the first row
         self._layers: dict[int, NDArray[Any]] = {}  # counts are uint32, which takes half the memory of sums
 
-    def add(self, x: Array, y: Array, parts: Iterable[tuple[int, NDArray[np.bool_] | None, Array | None]]) -> None:
-        """Add rows with coordinates x and y (n,).
-
-        Each part is the number of a layer, a mask of the rows that count in this layer (None for all), and the amount
-        that each of these rows adds to its cell (None for 1).
-        """
+    def add(self, x: Array, y: Array, additions: Iterable[Addition]) -> None:
+        """Add rows with coordinates x and y (n,) to the layers that the additions name."""
         if not len(x):
             return
         self._make_room(x, y)
         assert self.sides is not None
         across, up = self.sides
         cells = across.cells_of(x) * self.cells[1] + up.cells_of(y)
-        for number, rows, amounts in parts:
+        for number, rows, amounts in additions:
             counted_cells = cells if rows is None else cells[rows]
             if len(counted_cells):
                 if amounts is None:
@@ -107,7 +111,7 @@ class Grid:
         return sorted(self._layers)
 
     def layer(self, number: int) -> Array:
-        """Return a layer (across, up), cut to the cells that hold rows."""
+        """Return a layer (across, up), cut to the cells that cover all rows; zeros if there is no such layer."""
         assert self.sides is not None
         across, up = self.sides
         return self._layer(number)[: across.cells, : up.cells].astype(np.float64)
@@ -118,7 +122,7 @@ class Grid:
         return self._layers[number]
 
     def _make_room(self, x: Array, y: Array) -> None:
-        """Extend the grid to hold the coordinates x and y (n,), merging cells if they become wider."""
+        """Extend the grid to cover the coordinates x and y (n,); if cells grow wider, merge the layers."""
         old = self.sides
         if old is None:
             ends = [(float(values.min()), float(values.max())) for values in (x, y)]
@@ -131,7 +135,7 @@ class Grid:
 
 
 def coarsened(layer: NDArray[Any], old: tuple[Side, Side], new: tuple[Side, Side]) -> NDArray[Any]:
-    """Return a layer on a coarser grid: the numbers of the old cells in each new cell are added up."""
+    """Return a layer moved from the grid `old` to the coarser grid `new`; a new cell sums the old cells inside it."""
     occupied = np.nonzero(layer)
     cells = [
         ((old_cells + a.first) >> min(b.exponent - a.exponent, 62)) - b.first
@@ -162,10 +166,10 @@ Key = TypeVar("Key")
 
 
 class ColorColumn(NamedTuple):
-    """The column that colours the rows: numbers, or classes given as class numbers."""
+    """The column that colours the rows."""
 
     name: str  # of the column
-    numeric: bool  # False for a column of words
+    numeric: bool  # False for a column of words, which blocks of rows contain as class numbers
 
 
 class Group(NamedTuple):
@@ -173,15 +177,15 @@ class Group(NamedTuple):
 
     name: str
     rows: int  # number of rows
-    numbers: tuple[int, ...]  # class numbers or layers
+    numbers: tuple[int, ...]  # class numbers of the rows, which are also the numbers of their layers
     color_index: int | None  # position in the order of colours and marks; None without a colour
 
 
 class RowCollector:
-    """The rows of a plot: scores of one or two components, and optionally a last column that colours the rows.
+    """The rows of a plot: scores of `axes` (one or two) components, and a column `hue` that colours the rows, or None.
 
-    The scores must be finite; the last column is NaN where the value is missing. For equal results, blocks must depend
-    on the rows alone.
+    Rows are added in blocks (h, width): finite scores, then the value of the column of colours, NaN where missing.
+    Which classes get a layer depends on the blocks, so equal rows must come in equal blocks.
     """
 
     def __init__(self, axes: int, hue: ColorColumn | None) -> None:
@@ -193,10 +197,10 @@ class RowCollector:
         # Value -> class number while a numeric column has few whole numbers; None otherwise.
         self.values: dict[float, int] | None = {} if hue is not None and hue.numeric else None
         self.counts: dict[int, int] = {}  # class number -> rows
-        self.least, self.most = np.inf, -np.inf
+        self.least, self.most = np.inf, -np.inf  # range of the column of colours
         self._layered: set[int] = set()  # classes with a layer of their own
         self._blocks: list[Array] = []
-        self.grid: Grid | None = None
+        self.grid: Grid | None = None  # None while rows are kept as points
 
     @property
     def width(self) -> int:
@@ -205,7 +209,7 @@ class RowCollector:
 
     @property
     def by_class(self) -> bool:
-        """Whether rows are coloured by class: words, or few whole numbers."""
+        """Whether rows are coloured by class: the column has words, or so far few whole numbers."""
         return self.hue is not None and (not self.hue.numeric or self.values is not None)
 
     @property
@@ -240,7 +244,10 @@ class RowCollector:
             self._count(block, codes)
 
     def _update_colors(self, block: Array) -> NDArray[np.int64] | None:
-        """Update range, values and counts of the colouring column; return the class of each row, if there are any."""
+        """Update range, values and row counts of the column of colours; return the class number of each row (h,).
+
+        None if rows have no classes.
+        """
         if self.hue is None:
             return None
         known = block[~np.isnan(block[:, -1]), -1] + 0.0  # adding 0.0 turns -0.0 into 0.0
@@ -255,7 +262,10 @@ class RowCollector:
         return codes
 
     def _update_values(self, known: Array) -> None:
-        """Treat a numeric column as classes while it has at most CLASSES distinct values, all whole numbers."""
+        """Give each new value a class number, while there are at most CLASSES distinct values, all whole numbers.
+
+        Otherwise the column has no classes from now on: `values` becomes None, counts and layers of classes are lost.
+        """
         assert self.values is not None
         distinct = np.unique(known[: 2 * CLASSES])
         distinct = np.unique(known) if len(distinct) <= CLASSES else distinct
@@ -267,7 +277,7 @@ class RowCollector:
                 self.grid.drop((ALL, KNOWN, SUMS))
 
     def _codes(self, block: Array) -> NDArray[np.int64] | None:
-        """Return the class number of each row, NONE if missing; None for rows without classes."""
+        """Return the class number of each row (h,), NONE where the value is missing; None if rows have no classes."""
         if not self.by_class:
             return None
         numbers = block[:, -1]
@@ -285,12 +295,13 @@ class RowCollector:
         assert self.grid is not None
         x = block[:, 0]
         y = block[:, 1] if self.axes > 1 else np.zeros(len(block))
-        self.grid.add(x, y, self._parts(block, codes))
+        self.grid.add(x, y, self._additions(block, codes))
 
-    def _parts(
-        self, block: Array, codes: NDArray[np.int64] | None
-    ) -> Iterator[tuple[int, NDArray[np.bool_] | None, Array | None]]:
-        """Yield the parts for `Grid.add`; a new class gets a layer while there is room."""
+    def _additions(self, block: Array, codes: NDArray[np.int64] | None) -> Iterator[Addition]:
+        """Yield the additions of a block to all layers; a new class gets a layer while there are under `max_layers`.
+
+        `codes` (h,) has the class number of each row; None if rows have no classes.
+        """
         yield ALL, None, None
         if self.hue is not None and self.hue.numeric:
             known = ~np.isnan(block[:, -1])
@@ -309,19 +320,19 @@ class RowCollector:
     # --- what is drawn ---
 
     def points(self) -> Array:
-        """Return all rows (n, width), if the cloud is not dense."""
+        """Return all rows (n, width) while they are kept as points; no rows if `is_dense`."""
         return np.concatenate([np.empty((0, self.width)), *self._blocks])
 
     def codes(self) -> NDArray[np.int64]:
-        """Return the class number of each row of `points`."""
+        """Return the class number of each row of `points` (n,), for rows coloured by class."""
         codes = self._codes(self.points())
         assert codes is not None
         return codes
 
     def groups(self) -> list[Group]:
-        """Return the classes with a colour, sorted by name, then all other classes together, then missing values.
+        """Return the groups of rows: each class with a colour, sorted by name, all other classes, missing values.
 
-        If there are many classes, the largest get a colour.
+        The last two are left out if empty. If there are many classes, the largest get a colour.
         """
         names = self._names()
         counted = self._class_counts()
@@ -337,7 +348,7 @@ class RowCollector:
         return groups
 
     def _class_counts(self) -> dict[int, int]:
-        """Return the row counts of the classes, without missing values."""
+        """Return the number of rows by class number, without the rows whose value is missing."""
         return {code: count for code, count in self.counts.items() if code >= 0}
 
     def _names(self) -> Sequence[str]:
@@ -359,7 +370,7 @@ def classes_with_colors(known: Mapping[Key, tuple[str, int]], count: int) -> lis
 
 
 def name_order(name: str) -> tuple[int, float, str]:
-    """Return a sort key for names: numbers by size, then words."""
+    """Return a sort key for names of classes: first numbers, by size, then words."""
     try:
         number = float(name)
     except ValueError:

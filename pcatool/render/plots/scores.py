@@ -72,20 +72,23 @@ def figure_of_rows(plot_data: PlotData, scale: Scale, picture: PictureOptions) -
 
 
 def plain_ticks(axes: Axes) -> None:
-    """Switch off offsets and powers of ten of the tick labels: `fit_scale` has already divided large values."""
+    """Show tick labels without offset and power of ten, because `fit_scale` has already divided large values."""
     for side in (axes.xaxis, axes.yaxis):
         side.get_major_formatter().set_useOffset(False)  # type: ignore[attr-defined]
         side.get_major_formatter().set_scientific(False)  # type: ignore[attr-defined]
 
 
 def axis_label(plot_data: PlotData, position: int, unit: str) -> str:
-    """Return the axis label: the component, the power of ten divided out, and the share."""
+    """Return the axis label: component, `unit` (the power of ten divided out, as text), and share of the variance."""
     name, separator, share = plot_data.title(position).partition(" (")
     return f"{name}{unit}{separator}{share}"
 
 
 def rows_subtitle(plot_data: PlotData, cloud: RowCollector, scale: Scale | None = None) -> str:
-    """Return the text below the title: the number of rows, rows without scores, the model, and unequal scales."""
+    """Return the text below the title: the number of rows and of rows without scores, the model, unequal scales.
+
+    Without `scale`, the scales of the axes are not mentioned.
+    """
     without_scores = f", {grouped(cloud.left_out)} more without scores" if cloud.left_out else ""
     parts = [f"{counted(cloud.rows, 'row')}{without_scores}"]
     parts += [plot_data.brief] if plot_data.brief else []

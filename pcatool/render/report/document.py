@@ -1,6 +1,6 @@
 """The whole report page: sections that are readable without scripts, data for the scripts, scripts and styles.
 
-HTML is made of elements, which escape all text from outside.
+All HTML is made by `element` and `join`, which escape every text that is not `Html`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ POLICY = (
 
 
 def page_html(facts: Mapping[str, Any]) -> str:
-    """Return the report page of a model, with rows if the facts hold any; equal facts give equal bytes."""
+    """Return the report page as HTML, from the facts of `pipeline.report_page`; equal facts give equal bytes."""
     style = color_styles() + read_asset("page.css")
     script = "(() => {\n" + '"use strict";\n' + "".join(read_script(name) for name in SCRIPTS) + "})();\n"
     page_sections = sections(facts)
@@ -54,7 +54,7 @@ def page_html(facts: Mapping[str, Any]) -> str:
 
 
 def color_styles() -> str:
-    """Return the colours that pages share with pictures as CSS; dark colours apply to screens only, never to print."""
+    """Return CSS variables for the colours of PAGE, and of PAGE_DARK for screens in dark mode, never for print."""
     light, dark = (" ".join(f"--{name}: {color};" for name, color in palette.items()) for palette in (PAGE, PAGE_DARK))
     return f":root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
 
@@ -65,12 +65,15 @@ def read_asset(name: str) -> str:
 
 
 def read_script(name: str) -> str:
-    """Return a script of this folder without its comment lines."""
+    """Return the script `name`.js of this folder without its comment lines."""
     return re.sub(r"^ *//.*\n", "", read_asset(f"{name}.js"), flags=re.MULTILINE)
 
 
 def fill_template(template: str, **parts: str) -> str:
-    """Return the template with its marks `@name@` replaced; marks inside the replacements are left as they are."""
+    """Return the template with each mark `@name@` replaced by the part of this name, escaped unless it is `Html`.
+
+    Marks inside the parts stay unchanged.
+    """
     return re.sub("@([a-z]+)@", lambda match: join(parts[match[1]]), template)
 
 
@@ -80,7 +83,10 @@ def _policy_hash(text: str) -> str:
 
 
 def _script_data(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data that the scripts draw."""
+    """Return the JSON values that the scripts read: scree chart, loadings, scores, colours and marks.
+
+    `scores` is None for a page without rows, `loadings` for a model without loadings.
+    """
     page = facts["page"]
     total_name = name_of_total(facts["method"], facts["centered"])
     shares = [percent(row["share"]) for row in facts["variance"]]
@@ -102,13 +108,13 @@ def _with_shares(loadings: Mapping[str, Any], shares: list[str]) -> dict[str, An
 
 
 class Html(str):
-    """Text that is already markup and is not escaped again."""
+    """Text that is already HTML, so that `element` and `join` do not escape it."""
 
     __slots__ = ()
 
 
 def element(name: str, *children: str | None, **attributes: str | int | bool | None) -> Html:
-    """Return the element <name attributes>children</name>, with text escaped.
+    """Return the element <name attributes>children</name>; children that are not `Html`, and attributes, are escaped.
 
     `class_` becomes class, and `aria_label` becomes aria-label. Attributes that are None or False are omitted.
     """
@@ -126,12 +132,12 @@ def _attribute(key: str, value: str | int | bool) -> str:
 
 
 def join(*children: str | None) -> Html:
-    """Return the children concatenated; children that are not Html are escaped, None is omitted."""
+    """Return the children concatenated; children that are not `Html` are escaped, and None is omitted."""
     return Html("".join(child if isinstance(child, Html) else escape(printable(child)) for child in children if child))
 
 
 def json_block(name: str, facts: Any) -> Html:
-    """Return a script element with the facts as JSON, escaped so that no text can end the element."""
+    """Return a script element with the id `name` and the facts as JSON, escaped so that no text can end the element."""
     text = json.dumps(facts, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
@@ -143,8 +149,8 @@ MAX_TABLE_COMPONENTS = 100
 
 
 def template(name: str) -> Html:
-    """Return an HTML file of this folder that a script fills; trusted, so not escaped."""
-    return Html((files("pcatool.render.report") / name).read_text(encoding="utf-8"))
+    """Return an HTML file of this folder as `Html`; a script of the page fills its empty elements."""
+    return Html(read_asset(name))
 
 
 def bullet_list(items: Sequence[str]) -> Html:
@@ -167,7 +173,7 @@ def table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], cl
 
 
 def certificate_section(facts: Mapping[str, Any]) -> list[Html]:
-    """Return the section on the accuracy of the eigenvalues and the measured proofs."""
+    """Return the content of the section on the accuracy of the eigenvalues and the checks after the fit."""
     certificate = facts["certificate"] or {}
     proofs = [
         (title, f"{certificate[key]:.1e}" if certificate[key] else "0", meaning)
@@ -187,7 +193,7 @@ def certificate_section(facts: Mapping[str, Any]) -> list[Html]:
 
 
 def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
-    """Return the table of the accuracy of each eigenvalue."""
+    """Return a table of the accuracy of the first MAX_TABLE_COMPONENTS eigenvalues, and a note on omitted ones."""
     cells = [
         (
             component_name(row["component"]),
@@ -213,7 +219,10 @@ def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
 
 
 def commands_section(facts: Mapping[str, Any]) -> list[Html]:
-    """Return the section with the command that made the model, commands to use it, and what it cannot do."""
+    """Return the content of the section on commands: those that made and use the model, and those that refuse it.
+
+    A refused command has its reason. A remark replaces the command that made the model if there is no such command.
+    """
     commands = facts["commands"]
     content = [element("h3", "Command that made this model")]
     if commands["fit"] is None:
@@ -241,7 +250,7 @@ def commands_section(facts: Mapping[str, Any]) -> list[Html]:
 
 
 def _words(text: str) -> list[Html]:
-    """Return each word of a command in a span, so that lines break only between words."""
+    """Return each word of a command as a span element, so that lines break only between words."""
     spans = [element("span", word) for word in text.split(" ")]
     return [join(" ", span) if i else span for i, span in enumerate(spans)]
 
@@ -267,7 +276,7 @@ TABLE_ROWS, TABLE_COMPONENTS = 20, 5
 
 
 def loadings(data: Mapping[str, Any]) -> list[Html]:
-    """Return the section of loadings, or the reason why there are none."""
+    """Return the content of the section on loadings; for a model without loadings, a paragraph with the reason."""
     if "reason" in data:
         return [element("p", f"There are no loadings: {data['reason']}.")]
     rows = sorted(range(len(data["columns"])), key=lambda i: -abs(data["loadings"][i][0]))[:TABLE_ROWS]
@@ -282,7 +291,7 @@ def loadings(data: Mapping[str, Any]) -> list[Html]:
 
 
 def scores(data: Mapping[str, Any] | None) -> list[Html]:
-    """Return the section of scores; None if the page has no rows."""
+    """Return the content of the section on scores; if `data` is None, a sentence that tells how to get scores."""
     if data is None:
         text = "This page has no rows. To see scores, name data after the model."
         return [element("p", text)]
@@ -299,7 +308,10 @@ def scores(data: Mapping[str, Any] | None) -> list[Html]:
 
 
 def _incomplete(data: Mapping[str, Any]) -> str:
-    """Return a sentence on how many of all rows have missing cells, and how many of these have no scores."""
+    """Return a sentence on the numbers of rows with missing cells and of rows without scores, after a space.
+
+    Empty if no row has missing cells.
+    """
     incomplete, empty, total = data["incomplete"], data["empty"], data["of"]
     if not incomplete:
         return ""
@@ -326,7 +338,7 @@ def _scores_table(data: Mapping[str, Any]) -> Html:
 
 
 def images(data: Mapping[str, Any]) -> list[Html]:
-    """Return the section with the components as images, from `image_facts`."""
+    """Return the content of the section with the mean and the components as images, from `image_facts`."""
     H, W = data["shape"]
     figures = [
         element(
@@ -346,7 +358,7 @@ def images(data: Mapping[str, Any]) -> list[Html]:
 
 
 def _keys(data: Mapping[str, Any]) -> list[Html]:
-    """Return the image of the mean, if there is one, and the colour scale of the loadings."""
+    """Return the image of the mean with its grey scale, if `data` has a mean, and the colour scale of the loadings."""
     peak = data["peak"]
     ends = element("span", element("i", f"\N{MINUS SIGN}{peak}"), element("i", "0"), element("i", peak))
     scale = element(
@@ -374,7 +386,7 @@ Section = tuple[str, str, Html]  # (id, title, whole section element)
 
 
 def sections(facts: Mapping[str, Any]) -> list[Section]:
-    """Return all sections of the page in order; images and caveats only if there are any."""
+    """Return all sections of the page in order; images and caveats only if the model has some."""
     page = facts["page"]
     result = [
         _section("summary", "Summary", _tiles(facts), _facts(facts)),
@@ -416,7 +428,7 @@ def _tiles(facts: Mapping[str, Any]) -> Html:
 
 
 def _facts(facts: Mapping[str, Any]) -> Html:
-    """Return the lines of `inspect` on the model, without file and rows, as a definition list."""
+    """Return the lines of `fact_lines` as a definition list, without those on the file and the rows."""
     lines = [line for line in fact_lines(facts) if line[0] not in ("file", "rows")]
     entries = [join(element("dt", label), element("dd", text)) for label, text in lines]
     return element("dl", *entries, class_="facts")
@@ -426,7 +438,10 @@ def _facts(facts: Mapping[str, Any]) -> Html:
 
 
 def _variances(facts: Mapping[str, Any]) -> Html:
-    """Return the table of the variance that each number of components captures and loses."""
+    """Return a table of eigenvalues, shares, and the variance that each number of components captures and loses.
+
+    The table has at most MAX_TABLE_COMPONENTS rows, is folded into a details element, and has a note on omitted rows.
+    """
     rows = facts["variance"][:MAX_TABLE_COMPONENTS]
     titles = ("component", "eigenvalue", "share", "cumulative", "captured", "lost", "kept")
     cells = [

@@ -12,7 +12,7 @@ from pcatool.render.inspection import MISSING_IN_FIT, MISSING_IN_TRANSFORM
 
 __all__ = ["PROOFS", "caveats", "lead_sentence", "verdict"]
 
-# Number of the certificate -> its title and meaning.
+# Key of the certificate -> title and meaning of the number.
 PROOFS = {
     "eigen_residual": (
         "Eigen-residual",
@@ -28,7 +28,7 @@ PROOFS = {
 
 
 def lead_sentence(facts: Mapping[str, Any]) -> str:
-    """Return the lead sentence: components, share, rows and columns of the model."""
+    """Return the first sentence of the page: number of components, their share, rows and columns of the model."""
     total_name = name_of_total(facts["method"], facts["centered"])
     plural = facts["components"] != 1
     kept = f"{counted(facts['components'], 'component')} keep{'' if plural else 's'} {percent(facts['cumulative'])}"
@@ -39,7 +39,7 @@ def lead_sentence(facts: Mapping[str, Any]) -> str:
 
 
 def verdict(facts: Mapping[str, Any]) -> str:
-    """Return one or two sentences on the accuracy of the eigenvalues."""
+    """Return a sentence on the accuracy of the kept eigenvalues; for EM, on its convergence."""
     rows = [row for row in facts["variance"] if row["kept"]]
     bounded = [row for row in rows if "vouched" in row]
     if "em" in facts:
@@ -62,7 +62,7 @@ def verdict(facts: Mapping[str, Any]) -> str:
 
 
 def caveats(facts: Mapping[str, Any]) -> list[str]:
-    """Return the sentences that limit what can be concluded from the model; empty if there are none."""
+    """Return warnings about conclusions from the model: close eigenvalues, low rank, missing cells; may be empty."""
     sentences = []
     pairs = {key: value for key, value in (facts["certificate"] or {}).items() if key == "close_pairs"}
     for line in certificate_lines(pairs):
@@ -109,7 +109,7 @@ def _largest_rank(facts: Mapping[str, Any]) -> int:
 
 
 def _rank_reasons(facts: Mapping[str, Any], rank: int, largest: int) -> str:
-    """Return the possible reasons why the rank is below `largest`."""
+    """Return the possible reasons why `rank` is below `largest`, joined to a text."""
     constant = facts["fitted_with"].get("constant_columns", 0)
     varying = len(facts["columns"]) - constant
     reasons = (
