@@ -111,14 +111,14 @@ def _angles(facts: Mapping[str, Any]) -> str:
     """
     angles = facts["angles"]
     if not angles:
-        return "every component is 0 on the common columns"
+        return "no angles, because all loadings of the common columns are 0"
     units = "columns standardised" if facts["standardized"] else "columns not standardised"
     columns = facts["columns"]
-    where = "; only columns in both models" if columns["only_a"] or columns["only_b"] else ""
+    where = "; only columns in both models are compared" if columns["only_a"] or columns["only_b"] else ""
     k = facts["components"]
     scope = "" if k["a"] == k["b"] else f" between {counted(k['a'], 'component')} of A and {grouped(k['b'])} of B"
-    smallest = "" if len(angles) == 1 else f", the smallest {angles[0]:.3g}"
-    return f"largest angle {angles[-1]:.3g} degrees{scope}{smallest} ({units}{where})"
+    smallest = "" if len(angles) == 1 else f", smallest angle {angles[0]:.3g} degrees"
+    return f"largest angle {angles[-1]:.3g} degrees{smallest}{scope} ({units}{where})"
 
 
 def _components(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -138,19 +138,18 @@ def _remark(row: Mapping[str, Any]) -> str:
     for which in ("a", "b"):
         model = which.upper()
         if row[f"eigenvalue_{which}"] == 0:
-            remarks.append(f"no meaning: the component is beyond the rank in {model}")
+            remarks.append(f"cosine without meaning: the component is beyond the rank in {model}")
         elif row[f"too_close_in_{which}"]:
-            remarks.append(
-                f"no meaning: the eigenvalue is too close to {_component_list(row[f'too_close_in_{which}'])} in {model}"
-            )
+            others = _component_list(row[f"too_close_in_{which}"])
+            remarks.append(f"cosine without meaning: rounding may mix the component with {others} in {model}")
         elif row[f"near_in_{which}"] and abs(row["cosine"]) < 1 - ROUNDING:
-            remarks.append(f"nearly equal to {_component_list(row[f'near_in_{which}'])} in {model}")
+            remarks.append(f"eigenvalue nearly equal to {_component_list(row[f'near_in_{which}'])} in {model}")
     return "; ".join(remarks)
 
 
 def _component_list(components: Iterable[int]) -> str:
     names = [component_name(j) for j in components]
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more components" if len(names) > 3 else "")
 
 
 def _lines_below_components(facts: Mapping[str, Any], shown: int) -> list[Line]:
@@ -159,13 +158,16 @@ def _lines_below_components(facts: Mapping[str, Any], shown: int) -> list[Line]:
     They count the rows not shown, and name swapped and flipped components, with a hint on --align-to.
     """
     omitted = len(facts["matched"]) - shown
-    lines = [("shown", f"the first {shown}; {grouped(omitted)} more with -v")] if omitted else []
+    more = counted(omitted, "more component")
+    lines = [("shown", f"the first {counted(shown, 'component')}; -v shows {more}")] if omitted else []
     hint: list[Line] = []
     for what in ("swapped", "flipped"):
         components = [row["a"] for row in facts["matched"] if row[what]]
         if components:
             lines.append((what, f"{_component_list(components)} of A"))
-            hint = [("hint", "fit --align-to A keeps signs, and the order of nearly equal components")]
+            name = show(facts["a"]) if facts["a"] else "A"
+            kept = "the signs of A, and the order of components with nearly equal eigenvalues"
+            hint = [("hint", f"a fit with --align-to {name} keeps {kept}")]
     return [*lines, *hint]
 
 
@@ -182,10 +184,10 @@ def _omitted_columns(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line
     if not rows or shown == len(rows):
         return []
     if not any(_change(row) > ROUNDING for row in rows):
-        return [("shown", "no column: means and standard deviations are the same")]
+        return [("shown", "no columns, because no mean and no standard deviation has changed")]
     changed = sum(_change(row) > ROUNDING for row in rows)
     which_columns = "the columns that changed" if changed == shown else f"the {shown} columns that changed most"
-    return [("shown", f"{which_columns}; {grouped(len(rows) - shown)} more with -v")]
+    return [("shown", f"{which_columns}; -v shows {counted(len(rows) - shown, 'more column')}")]
 
 
 def _change(row: Mapping[str, Any]) -> float:
@@ -201,7 +203,7 @@ def _change(row: Mapping[str, Any]) -> float:
 
 
 def _column_table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    names = {"column": "column", "mean_a": "mean in A", "mean_b": "mean in B", "shift": "shift / std"}
+    names = {"column": "column", "mean_a": "mean in A", "mean_b": "mean in B", "shift": "shift / std in A"}
     names |= {"std_a": "std in A", "std_b": "std in B", "std_ratio": "std B / A"}
     return {
         title: [np.nan if row[name] is None else row[name] for row in rows]
@@ -214,7 +216,7 @@ def _column_table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def comparison_table(facts: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Return a table with one row for each compared value: what it is, its name, in A, in B, and the change.
+    """Return a table with one row for each compared value, and the columns `what`, `name`, `a`, `b` and `change`.
 
     All cells are text; a cell without a value is empty.
     """

@@ -82,9 +82,9 @@ def _aligned_facts(model: Model) -> dict[str, Any]:
 
 
 def sums_facts(model: Model) -> dict[str, Any]:
-    """Return whether the model keeps the sums that adding and removing rows needs, for JSON output.
+    """Return, for JSON output, whether the model keeps the sums that adding and removing rows needs.
 
-    If it does, with their size in bytes; otherwise with the reason why there are no sums.
+    `kept` is True with the size in `bytes`, or False with the `reason` why the model has no sums.
     """
     statistic = model.statistic
     if statistic is None:
@@ -139,7 +139,7 @@ def em_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return a line on the steps of EM, the likelihood and the error of the eigenvalues; the model must be from EM."""
     em = facts["em"]
     how = "has converged" if em["converged"] else "has NOT converged"
-    likelihood = "without bound" if em["log_likelihood"] is None else f"{em['log_likelihood']:.10g}"
+    likelihood = "without upper bound" if em["log_likelihood"] is None else f"{em['log_likelihood']:.10g}"
     accuracy = "the error of the eigenvalues is unknown"
     if em.get("proved"):  # models of earlier versions hold the size of the last steps instead of a proof
         largest_error = max(error or 0.0 for error in facts["certificate"]["relative_error"])
@@ -181,12 +181,14 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
             )
         if not_vouched:
             more = " ..." if len(not_vouched) > 10 else ""
-            lines.append(f"indistinguishable from rounding error: {', '.join(not_vouched[:10])}{more}")
+            lines.append(f"eigenvalues indistinguishable from rounding error: {', '.join(not_vouched[:10])}{more}")
     pairs = certificate.get("close_pairs") or []
     if pairs:
         shown = ", ".join(f"{component_name(i)} and {component_name(j)}" for i, j in pairs[:5])
         more = " ..." if len(pairs) > 5 else ""
-        lines.append(f"some eigenvalues are too close to determine their directions: {shown}{more}")
+        lines.append(
+            f"some eigenvalues are too close to each other to determine the directions of the components: {shown}{more}"
+        )
     return lines
 
 

@@ -106,7 +106,7 @@ TITLE_LEFT, SIDE_MARGINS = 8.0, 0.25
 def clean(axes: Axes, grid: str = "both") -> None:
     """Show only the left and bottom sides of the axes, with a faint grid in the background.
 
-    `grid`: lines across the axis "x", "y" or "both"; no grid if empty.
+    `grid`: "x" or "y" for lines at the ticks of this axis, "both", or empty for no lines.
     """
     axes.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
@@ -163,8 +163,8 @@ def draw_titles(
     """Draw a title above the axes, at the left of the picture, with `below` in small letters under it.
 
     Both texts are folded to the width of the picture, whose layout gets room for them. `gap` is the distance from the
-    axes in points. Fewer small lines than `min_lines` are filled up with empty lines. Return the number of small lines,
-    and the annotations that were drawn.
+    axes in points. If there are fewer small lines than `min_lines`, empty lines are added. Return the number of small
+    lines, and the annotations that were drawn.
     """
     width, height = figure.get_size_inches()
     room = width - SIDE_MARGINS
@@ -227,8 +227,8 @@ def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None
 def in_units(values: Array, largest: float | None = None) -> tuple[Array, str]:
     """Return the values divided by a power of ten, and this power as text for a label such as ` / 1e300`.
 
-    The power is that of `largest`, or of the first value. If it is from 1e-3 to 1e5, the values are unchanged and the
-    text is empty. Matplotlib cannot draw axes of 1e300 or 1e-300.
+    The power is that of `largest`, or of the first value. From 1e-3 to 1e5, the values are unchanged and the text is
+    empty. Matplotlib cannot draw axes of 1e300 or 1e-300.
     """
     unit = float(values[0]) if largest is None else largest
     mantissa, _, exponent = f"{unit:e}".partition("e")
@@ -278,7 +278,7 @@ def check_room(picture: PictureOptions) -> None:
         size, least = ("x".join(f"{side:g}" for side in pair) for pair in (picture.size, MIN_SIZE))
         raise UsageError(
             f"--size {size} is too small for the texts of a plot",
-            f"give {least} or more; a smaller --dpi gives fewer pixels",
+            f"give {least} or more; for fewer pixels, give a smaller --dpi",
         )
 
 

@@ -29,20 +29,20 @@ MISSING_IN_FIT = {
 }
 MISSING_IN_TRANSFORM = {
     "error": "refuses rows with missing cells",
-    "keep": "leaves rows with missing cells empty",
+    "keep": "leaves the scores of rows with missing cells empty",
     "mean": "fills missing cells with column means",
     "project": "uses the observed cells",
 }
 
 # Array of a model file -> its meaning.
 ARRAY_MEANINGS = {
-    "mean": "subtracted from each column",
+    "mean": "value subtracted from each column",
     "std": "divisor of each column",
     "basis": "components, one per column",
     "eigenvalues": "all known eigenvalues",
     "total_variance": "sum of all eigenvalues",
     "n_samples": "rows of the fit",
-    "columns": "names, in the order of the basis",
+    "columns": "names of the columns, one per row of the basis",
     "variances": "variances of the columns as read",
     "column_means": "values that fill missing cells",
     "training_rows": "rows of the fit, as read",
@@ -52,7 +52,7 @@ ARRAY_MEANINGS = {
     "rounding": "bounds on the rounding error of the sums",
     "weights": "sums of the weights, and of their products",
     "scatter": "sums of products of the columns about their mean",
-    "factor": "triangular factor R; R^T R is the scatter",
+    "factor": "triangular factor R of the scatter, which is R^T R",
     "cross": "sums of products of labels and columns about their means",
     "squares": "sums of squares of the columns about their mean",
     "label_means": "means of the labels, each a sum of two doubles",
@@ -120,7 +120,9 @@ def _optional_lines(fitted_with: Mapping[str, Any]) -> list[Line]:
     if "booleans" in fitted_with:
         lines.append(("booleans", f"{listed(fitted_with['booleans'], COLUMNS_NAMED)}: true is 1, false is 0"))
     if "absent" in fitted_with:
-        lines.append(("triples", f"one line for each cell; absent cells are {ABSENT_MEANINGS[fitted_with['absent']]}"))
+        lines.append(
+            ("triples", f"one line for each cell; cells without a line are {ABSENT_MEANINGS[fitted_with['absent']]}")
+        )
     if "seed" in fitted_with:
         lines.append(("seed", str(fitted_with["seed"])))
     return lines
@@ -145,7 +147,7 @@ def _omitted_line(facts: Mapping[str, Any], everything: bool) -> list[Line]:
     return (
         []
         if everything or omitted <= 0
-        else [("shown", f"the first {COMPONENTS_SHOWN}; {grouped(omitted)} more with -v")]
+        else [("shown", f"the first {COMPONENTS_SHOWN} components; -v shows {counted(omitted, 'more component')}")]
     )
 
 
@@ -169,10 +171,10 @@ def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
         texts.append("none: the accuracy of the eigenvalues is unknown")
     past_rank = [row["component"] for row in rows if row["eigenvalue"] == 0]
     if past_rank:
-        texts.append(f"beyond the rank, with eigenvalue 0: {_spans(past_rank)}")
+        texts.append(f"components beyond the rank, with eigenvalue 0: {_spans(past_rank)}")
     not_vouched = [row["component"] for row in rows if not row["vouched"] and row["eigenvalue"] > 0]
     if not_vouched and not by_em:
-        texts.append(f"indistinguishable from rounding error: {_spans(not_vouched)}")
+        texts.append(f"eigenvalues indistinguishable from rounding error: {_spans(not_vouched)}")
     texts += em_lines(facts) if by_em else []
     proofs = {name: value for name, value in certificate.items() if name != "vouched"}
     return [("certificate", text) for text in [*texts, *certificate_lines(proofs)]]
@@ -216,7 +218,7 @@ def _arrays(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "array": [array["name"] for array in arrays],
         "type": [array["type"] for array in arrays],
-        "shape": [" x ".join(map(str, array["shape"])) or "one" for array in arrays],
+        "shape": [" x ".join(map(str, array["shape"])) or "scalar" for array in arrays],
         "bytes": [array["bytes"] for array in arrays],
-        "holds": [ARRAY_MEANINGS.get(array["name"], "") for array in arrays],
+        "content": [ARRAY_MEANINGS.get(array["name"], "") for array in arrays],
     }

@@ -298,7 +298,7 @@ def draw_points(axes: Axes, values: Array, kept: int) -> None:
         axes.plot(components[part], values[part], color=color, linestyle="", markeredgecolor=DARK,
                   markeredgewidth=0.3, marker="o", markersize=point_size(values) + 1)  # fmt: skip
     if not positive.all():
-        text = f"not shown: {counted(int(len(values) - positive.sum()), 'eigenvalue')} of 0"
+        text = f"not shown: {counted(int(len(values) - positive.sum()), 'eigenvalue')} equal to 0"
         axes.annotate(text, (0.01, 0.02), xycoords="axes fraction", va="bottom", color=FRAME, fontsize=9)
     low, high = (float(values[positive].min()), float(values[positive].max())) if positive.any() else (1.0, 1.0)
     decades = max(float(np.log10(high / low)), 0.5)
@@ -399,7 +399,7 @@ def draw_rules(axes: Axes, verdicts: Sequence[Verdict], shown_count: int) -> Non
         label(axes, shown, str(verdict.k), color, y=row)
     axes.set_yticks(range(len(verdicts)), [verdict.rule for verdict in verdicts], fontsize=9)
     axes.set_ylim(len(verdicts) - 0.4, -0.6)
-    axes.set_ylabel("picked by" if agreed is None else f"picked by (most: {agreed.k})")
+    axes.set_ylabel("rules" if agreed is None else f"rules (most pick {agreed.k})")
 
 
 def fit_rules(figure: Figure, axes: Axes, count: int) -> None:
@@ -439,5 +439,5 @@ def rules_report(verdicts: Sequence[Verdict], form: str, width: int | None) -> s
         "k": np.array(["" if v.k is None else str(v.k) for v in verdicts]),
         "reason": np.array([v.reason for v in verdicts]),
     }
-    where = f"most agree on k = {agreed.k}: {', '.join(agreed.rules)}" if agreed else "no two rules agree"
+    where = f"most rules pick k = {agreed.k}: {', '.join(agreed.rules)}" if agreed else "no two rules agree"
     return render_table(columns, form, caption=where, width=width)

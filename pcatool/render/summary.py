@@ -124,7 +124,7 @@ def plan_lines(facts: Mapping[str, Any]) -> list[str]:
 
 def _peak(facts: Mapping[str, Any]) -> str:
     size = need_text(facts["peak_bytes"])  # rounded up: a fit with this limit is admitted
-    return f"more than {size}, and grows with the rows" if facts.get("peak_grows") else f"about {size}"
+    return f"more than {size}, and grows with the number of rows" if facts.get("peak_grows") else f"about {size}"
 
 
 def fit_facts(model: Model, row_counts: RowCounts, output: str) -> dict[str, Any]:
@@ -166,7 +166,11 @@ def fit_and_scores_facts(
 
 
 def fit_and_scores_lines(facts: Mapping[str, Any]) -> list[str]:
-    empty = f", {grouped(facts['rows_left_empty'])} of them empty (missing cells)" if facts["rows_left_empty"] else ""
+    empty = (
+        f", {grouped(facts['rows_left_empty'])} of them empty because of missing cells"
+        if facts["rows_left_empty"]
+        else ""
+    )
     where = "standard output" if facts["scores"] == "-" else facts["scores"]
     return [*fit_lines(facts), f"scores of {counted(facts['rows_scored'], 'row')} written to {where}{empty}"]
 
@@ -189,8 +193,9 @@ def combined_lines(facts: Mapping[str, Any]) -> list[str]:
     change = facts["rows"] - facts["rows_before"]
     rows = counted(facts["rows"], "row")
     if change:
-        changed = f"{counted(change, 'row')} added to" if change > 0 else f"{counted(-change, 'row')} removed from"
-        rows = f"{changed} {grouped(facts['rows_before'])}: {rows}"
+        before = grouped(facts["rows_before"])
+        added = f"{counted(change, 'row')} added to {before}, which gives {rows}"
+        rows = added if change > 0 else f"{counted(-change, 'row')} removed from {before}, which leaves {rows}"
     return [
         f"{rows}; {counted(len(facts['columns']), 'column')}; {facts['settings']}",
         *kept_lines(facts),
@@ -242,7 +247,7 @@ def apply_facts(
 def apply_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return the result of `apply_facts` as lines of text."""
     incomplete = f", {grouped(facts['rows_incomplete'])} of them with missing cells" if facts["rows_incomplete"] else ""
-    incomplete += f", {grouped(facts['rows_left_empty'])} left empty" if facts["rows_left_empty"] else ""
+    incomplete += f", {counted(facts['rows_left_empty'], 'row')} left empty" if facts["rows_left_empty"] else ""
     rows, columns = counted(facts["rows_read"], "row"), counted(len(facts["columns"]), "column")
     share = f"{percent(facts['cumulative'])} of the {name_of_total(facts['method'], facts['centered'])}"
     components = f"{counted(facts['components'], 'component')}, {share}"
@@ -270,7 +275,9 @@ def folder_facts(
 
 
 def folder_lines(facts: Mapping[str, Any]) -> list[str]:
-    resumed = f", {grouped(facts['files_resumed'])} already done" if facts["files_resumed"] else ""
+    resumed = (
+        f"; {counted(facts['files_resumed'], 'file')} already done by an earlier run" if facts["files_resumed"] else ""
+    )
     return [f"{counted(facts['files_written'], 'file')} written to {facts['output']}{resumed}"]
 
 
@@ -301,4 +308,4 @@ def page_lines(facts: Mapping[str, Any]) -> list[str]:
     where = "standard output" if facts["output"] == "-" else facts["output"]
     rows = f", {grouped(facts['rows_shown'])} of {counted(facts['rows_read'], 'row')}" if "rows_read" in facts else ""
     components = counted(facts["components"], "component")
-    return [f"{components}{rows}: a page of {size_text(facts['bytes'])} written to {where}"]
+    return [f"page of {size_text(facts['bytes'])} written to {where}: {components}{rows}"]

@@ -243,7 +243,7 @@ def format_numbers(values: NDArray[np.floating[Any]], digits: int = 6) -> list[s
 
 
 def decimals(largest: float, digits: int) -> int:
-    """Return the number of decimals, at least 2, that give `largest`, the largest of a column, `digits` digits.
+    """Return the number of decimals, at least 2, with which `largest`, the largest of a column, has `digits` digits.
 
     `digits` decimals for `largest` from 0.01 to 1, so that all columns of shares have equal decimals.
     """
@@ -254,9 +254,9 @@ def decimals(largest: float, digits: int) -> int:
 
 
 def strip_common_zeros(texts: Mapping[int, str]) -> dict[int, str]:
-    """Return the numbers as texts, by row, without the trailing zeros that all share; exponents are kept.
+    """Return the numbers, texts by row, without the trailing zeros that all of them share; exponents are kept.
 
-    All texts must have the same number of decimals.
+    All numbers must have equally many decimals.
     """
     split = {i: text.partition("e") for i, text in texts.items()}
     spare = min((len(m) - len(m.rstrip("0")) for m, _, _ in split.values() if "." in m), default=0)

@@ -1,4 +1,4 @@
-"""Read from web servers by fsspec: in parts where the server serves parts, else into a temporary file."""
+"""Read from web servers by fsspec: ranges of bytes if the server serves these, otherwise a temporary copy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PageInfo(NamedTuple):
 
     size: int | None  # bytes; None if the headers have no size
     state: tuple[str, ...]  # ETag and Last-Modified, which change with the page
-    in_parts: bool  # whether the server serves parts of the page
+    in_parts: bool  # whether the server serves ranges of bytes of the page
 
 
 class WebPage:
@@ -165,7 +165,7 @@ def _run_request(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
 def _request_error(name: str, error: Exception) -> FileError:
     """Return the error to raise, with message and remedy, for an exception of a request; `name` is for the message.
 
-    `LostError` if there was no answer or the connection was lost; see `_status_error` for others.
+    An HTTP status gives the error of `_status_error`; no answer or a lost connection gives `LostError`.
     """
     status = getattr(error, "status", None)
     if isinstance(status, int) and status:
@@ -180,7 +180,10 @@ def _request_error(name: str, error: Exception) -> FileError:
 
 
 def _status_error(name: str, status: int, phrase: str) -> FileError:
-    """Return the error for an HTTP status and its phrase: `FileError` if there is no such page, or `BlamelessError`."""
+    """Return the error for an HTTP status: `FileError` if there is no such page (404, 410), else `BlamelessError`.
+
+    `phrase` is the text that the server sent with the status.
+    """
     if status in NOT_THERE:
         meaning, remedy = NOT_THERE[status]
         return FileError(f"cannot read {name}: {meaning}", remedy)

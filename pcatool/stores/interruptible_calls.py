@@ -1,4 +1,4 @@
-"""Slow calls that signals can interrupt, and short ones that signals must not: for stores and Dask clusters."""
+"""Slow calls that signals can interrupt, and short calls that signals must not interrupt: for stores and Dask."""
 
 from __future__ import annotations
 

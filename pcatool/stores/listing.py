@@ -136,7 +136,10 @@ def _element_regex(match: re.Match[str]) -> str:
 
 
 def _list_objects(place: ObjectPlace, folder: str, *, recursive: bool) -> Iterable[Any]:
-    """Return the FileInfo of each object in a folder and, if `recursive`, in all folders below; none for no folder."""
+    """Return the FileInfo of each object in a folder and, if `recursive`, in all folders below.
+
+    Empty if there is no such folder.
+    """
     from pyarrow.fs import FileSelector
 
     try:

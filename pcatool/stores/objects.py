@@ -51,7 +51,7 @@ class ObjectPlace(NamedTuple):
     def error_for(self, doing: str, error: Exception) -> FileError:
         """Return the error to raise for an exception of pyarrow; `doing` is the verb of its message, such as "read".
 
-        If the object does not exist, ask the store whether its bucket exists.
+        If the object does not exist, ask the store whether its bucket exists, so that the message names the culprit.
         """
         if isinstance(error, FileNotFoundError):
             return self.missing_bucket(doing) or plain_error(self.name, doing, error)

@@ -33,7 +33,7 @@ CREDENTIAL_VARIABLES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSI
 
 
 class S3Settings(NamedTuple):
-    """Settings of an S3 file system, and its key in the cache: equal settings share one file system."""
+    """Settings of an S3 file system; also the key of a cache, so that equal settings share one file system."""
 
     endpoint: str  # server without scheme; empty for Amazon's own
     scheme: str

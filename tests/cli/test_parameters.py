@@ -173,7 +173,7 @@ def test_a_folder_of_outputs_and_what_was_done_before(capsys: pytest.CaptureFixt
     facts = json.loads(out)
     assert (facts["files_written"], facts["files_resumed"]) == (1, 1)
     assert facts["outputs"] == [{"file": "in/b.csv", "output": "out/b.csv", "rows": 5}]
-    assert "pcatool: 1 file written to out/, 1 already done" in error.splitlines()
+    assert "pcatool: 1 file written to out/; 1 file already done by an earlier run" in error.splitlines()
     assert Path("out/a.csv").read_bytes() == Path("out/b.csv").read_bytes() == first
 
 
@@ -205,7 +205,7 @@ def test_a_fit_that_scores_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert "missing by column: 'a' 25.00%" in lines
     assert lines[-2:] == [
         "model written to f.npz",
-        "scores of 4 rows written to s.csv, 1 of them empty (missing cells)",
+        "scores of 4 rows written to s.csv, 1 of them empty because of missing cells",
     ]
     assert [len(line) > 2 for line in Path("s.csv").read_text().splitlines()[1:]] == [True, False, True, True]
 
@@ -213,10 +213,12 @@ def test_a_fit_that_scores_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
 def test_models_that_change(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer("update", "m.npz", HOUSES, "-o", "u.npz", "-v") == 0
     added = said(capsys)
-    assert added[0] == "5 rows added to 5: 10 rows; 2 columns; centred, not standardised, divisor n (ddof 0)"
+    assert (
+        added[0] == "5 rows added to 5, which gives 10 rows; 2 columns; centred, not standardised, divisor n (ddof 0)"
+    )
     assert added[-1] == "model written to u.npz"
     assert answer("subtract", "u.npz", HOUSES, "-o", "w.npz", "-v") == 0
-    assert said(capsys)[0].startswith("5 rows removed from 10: 5 rows; 2 columns; ")
+    assert said(capsys)[0].startswith("5 rows removed from 10, which leaves 5 rows; 2 columns; ")
     assert answer("refit", "u.npz", "-s", "-o", "r.npz", "-v") == 0
     assert said(capsys)[0].startswith("10 rows; 2 columns; centred, standardised, ")
 
@@ -237,11 +239,11 @@ def test_a_plan_fits_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_page_and_reports(capfd: pytest.CaptureFixture[str]) -> None:
     assert answer("report", "m.npz", HOUSES, "-o", "page.html", "-v") == 0
-    assert re.fullmatch(r"1 component, 5 of 5 rows: a page of [\d.]+ kB written to page\.html", said(capfd)[0])
+    assert re.fullmatch(r"page of [\d.]+ kB written to page\.html: 1 component, 5 of 5 rows", said(capfd)[0])
     assert Path("page.html").read_text().startswith("<!doctype html>")
     assert answer("report", "m.npz", "-v") == 0
     out, error = capfd.readouterr()
     assert out.startswith("<!doctype html>")
-    assert re.match(r"pcatool: 1 component: a page of [\d.]+ kB written to standard output\n", error)
+    assert re.match(r"pcatool: page of [\d.]+ kB written to standard output: 1 component\n", error)
     assert answer("scree", "m.npz", "--rules", "kaiser,0.9") == 0
     assert capfd.readouterr().out.splitlines()[0] == "rule,k,reason"

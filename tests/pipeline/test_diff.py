@@ -81,8 +81,9 @@ def test_everything_that_changed_is_told() -> None:
         "total: 12.4 in A, 12 in B (-3.23%)\n",
         "swapped: PC2, PC3 of A\n",
         "flipped: PC2 of A\n",
-        "no meaning: the eigenvalue is too close to PC1 in A",
-        "shown: the columns that changed; 1 more with -v\n",
+        "hint: a fit with --align-to A keeps the signs of A, and the order of components with nearly equal eigenvalues\n",
+        "cosine without meaning: rounding may mix the component with PC1 in A",
+        "shown: the columns that changed; -v shows 1 more column\n",
     ):
         assert said in text
     columns = [line.split()[0] for line in text.splitlines() if line[:2] in ("a ", "b ", "c ", "d ", "e ")]
@@ -109,7 +110,8 @@ def test_columns_are_matched_by_name() -> None:
     assert facts["columns"] == {"shared": 3, "only_a": ["d", "e"], "only_b": ["x", "y"], "in_order": True}
     assert [row["column"] for row in facts["column_shifts"]] == ["a", "b", "c"]
     text = comparison_text(facts, everything=False, width=None)
-    assert "(columns not standardised; only columns in both models)" in text
+    assert "(columns not standardised; only columns in both models are compared)" in text
+    assert "shown: no columns, because no mean and no standard deviation has changed\n" in text
 
 
 def test_angles_of_fits_are_those_of_their_bases(tmp_path: Path) -> None:
@@ -167,7 +169,8 @@ def test_a_direction_past_the_rank_means_nothing() -> None:
     one, other = made([5.0, 3.0, 0.0], EYE[:, :3], rank=2), made([5.0, 3.0, 0.0], EYE[:, [0, 1, 3]], rank=2)
     text = comparison_text(pcatool.diff(one, other), everything=False, width=None)
     assert (
-        "no meaning: the component is beyond the rank in A; no meaning: the component is beyond the rank in B" in text
+        "cosine without meaning: the component is beyond the rank in A; "
+        "cosine without meaning: the component is beyond the rank in B" in text
     )
 
 

@@ -95,7 +95,7 @@ def test_digits_follow_the_bounds() -> None:
     assert [row["digits"] for row in doubtful["variance"]] == [15, 0, 0, 0]
     text = inspection_text(doubtful, everything=False, width=None)
     assert "certificate: eigenvalues are accurate: PC1 to 15 digits\n" in text
-    assert "certificate: indistinguishable from rounding error: PC2-PC4\n" in text
+    assert "certificate: eigenvalues indistinguishable from rounding error: PC2-PC4\n" in text
 
 
 def test_a_model_without_a_certificate_says_so() -> None:
@@ -109,4 +109,5 @@ def test_pairs_too_close_are_named() -> None:
     model = pcatool.load_model(DATA / "format_2" / "all.npz")
     certificate = {**model.meta["certificate"], "close_pairs": [[2, 3]]}
     text = inspection_text(pcatool.inspect(model.with_meta(certificate=certificate)), everything=False, width=None)
-    assert "certificate: some eigenvalues are too close to determine their directions: PC2 and PC3" in text
+    meaning = "some eigenvalues are too close to each other to determine the directions of the components"
+    assert f"certificate: {meaning}: PC2 and PC3" in text

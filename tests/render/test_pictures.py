@@ -203,9 +203,9 @@ def test_a_logarithmic_scale_leaves_out_what_is_0_and_says_so(name):
 def test_each_rule_is_named_with_what_it_picks():
     verdicts = [Verdict("kaiser", 12, ""), Verdict("elbow", 1, ""), Verdict("mle", None, "no"), Verdict("0.9", 12, "")]
     said = drawn("most_bars", verdicts=verdicts)
-    assert {"kaiser", "elbow", "mle", "0.9", "does not apply", "picked by (most: 12)"} <= set(said)
+    assert {"kaiser", "elbow", "mle", "0.9", "does not apply", "rules (most pick 12)"} <= set(said)
     assert said.count("12") == 2 and said.count("1") >= 1
-    assert "picked by" in drawn("most_bars", verdicts=verdicts[:2])
+    assert "rules" in drawn("most_bars", verdicts=verdicts[:2])
 
 
 def figure_of(eigenvalues, kept=1, look=PictureOptions(), verdicts=(), **scree):  # noqa: B008

@@ -235,8 +235,8 @@ def words_of(eigenvalues, kept, **more):
 def test_a_picture_names_marks_scales_and_what_the_rules_pick():
     verdicts = [Verdict("kaiser", 12, ""), Verdict("elbow", 3, ""), Verdict("mle", None, "no"), Verdict("0.9", 12, "")]
     said = words_of([50.0, 40.0, 30.0, *np.linspace(3, 1, 17), 0.0], 12, scree=ScreeLook(log=True), verdicts=verdicts)
-    assert {"m.npz", "component", "eigenvalue (logarithmic)", "not shown: 1 eigenvalue of 0"} <= {*said}
-    assert {"kaiser", "elbow", "mle", "0.9", "does not apply", "picked by (most: 12)"} <= {*said}
+    assert {"m.npz", "component", "eigenvalue (logarithmic)", "not shown: 1 eigenvalue equal to 0"} <= {*said}
+    assert {"kaiser", "elbow", "mle", "0.9", "does not apply", "rules (most pick 12)"} <= {*said}
     assert "largest drop: after 3" in said
     assert any(word.startswith("k = 12 kept: ") for word in said)
 

@@ -2,10 +2,10 @@
 
 The rows X, centred and scaled as in the fit, are approximately Z B^T for two components. A biplot draws the rows of
 Z S^-a as points and the rows of B S^a as arrows, with S the standard deviations of the scores. For any a, the inner
-product of a point and an arrow is the approximation of that cell. With `scaling` "rows", a is 0: distances between
-points are those of the scores, and arrows are loadings. With "columns", a is 1: angles between arrows show correlations
-of columns, lengths of arrows show standard deviations of columns, and all components have equal variance. All arrows
-are multiplied by one factor so that they fill the cloud of points; the picture states this factor.
+product of a point and an arrow approximates the cell of that row and column. With `scaling` "rows", a is 0: distances
+between points are those of the scores, and arrows are loadings. With "columns", a is 1: angles between arrows show
+correlations of columns, lengths of arrows show standard deviations of columns, and all components have equal variance.
+All arrows are multiplied by one factor so that they fill the cloud of points; the picture states this factor.
 """
 
 from __future__ import annotations
@@ -217,11 +217,11 @@ def subtitle(plot_data: PlotData, scale: Scale, zoom: float, drawn: int, unnamed
     parts.append(f"arrows: {lengths} x {zoom:g}")
     if len(plot_data.columns) > drawn:
         parts.append(
-            f"the {drawn} longest of {grouped(len(plot_data.columns))}"
-            + (f", {unnamed} of them unlabelled" * bool(unnamed))
+            f"the {drawn} longest of {grouped(len(plot_data.columns))} arrows"
+            + (f", {unnamed} of them without a name" * bool(unnamed))
         )
     elif unnamed:
-        parts.append(f"{unnamed} of {drawn} unlabelled")
+        parts.append(f"{unnamed} of {drawn} arrows without a name")
     return "; ".join(parts)
 
 

@@ -114,7 +114,7 @@ def panel_grid(plot_data: PlotData, picture: PictureOptions) -> PanelGrid:
     if room < MIN_BAR_HEIGHT:
         raise UsageError(
             f"--size {picture.size[0]:g}x{picture.size[1]:g} is too small for the loadings of {count} components",
-            f"give --size {least} or more, or name fewer --axes",
+            f"give --size {least} or more, or name fewer components with --axes",
         )
     return PanelGrid(across, down, min(bars, int(room / MIN_BAR_HEIGHT)), name_length, picture.size)
 

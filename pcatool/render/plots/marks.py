@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import grouped
+from pcatool.errors import counted, grouped
 from pcatool.render.figures import (
     CLASS_COLORS,
     DARK,
@@ -221,9 +221,9 @@ def color_bar(figure: Figure, axes: Axes, drawn: Any, cloud: RowCollector, unit:
     name = f"{shortened(cloud.hue.name)}{unit}"
     lines = [f"mean of {name} in a cell" if cloud.is_dense else name]
     if any(clipped):
-        lines.append(f"ends: {CLIPPED_PERCENT:g}% and {100 - CLIPPED_PERCENT:g}% quantiles")
+        lines.append(f"ends of the scale: {CLIPPED_PERCENT:g}% and {100 - CLIPPED_PERCENT:g}% quantiles")
     if missing := cloud.rows - rows_with_value(cloud):
-        lines.append(f"(grey: {grouped(missing)} missing)")
+        lines.append(f"(grey: {counted(missing, 'row')} without a value)")
     height = axes.figure.bbox.height / axes.figure.dpi - ABOVE_LEGEND  # the label must fit into this height
     characters = max(int(SMALL_LETTERS * height * 0.8), 12)
     bar.set_label("\n".join(line for text in lines for line in fold(text, characters)), fontsize=9)

@@ -35,7 +35,7 @@ class Side(NamedTuple):
 
     @classmethod
     def of(cls, least: float, most: float, cells: int) -> Side:
-        """Return the axis from `least` to `most`, with cells as narrow as possible, but no more than `cells`."""
+        """Return the axis from `least` to `most`, with at most `cells` cells, which are as narrow as possible."""
         half = most / 2 - least / 2  # difference of halves, because most - least may overflow
         exponent = max(math.frexp(max(abs(least), abs(most)))[1] - 53, SMALLEST_EXPONENT)
         if half > 0:
@@ -122,7 +122,7 @@ class Grid:
         return self._layers[number]
 
     def _make_room(self, x: Array, y: Array) -> None:
-        """Extend the grid to cover the coordinates x and y (n,); if cells grow wider, merge the layers."""
+        """Extend the grid to cover the coordinates x and y (n,); if its cells become wider, make layers `coarsened`."""
         old = self.sides
         if old is None:
             ends = [(float(values.min()), float(values.max())) for values in (x, y)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import counted, grouped
+from pcatool.errors import counted
 from pcatool.options import PictureOptions
 from pcatool.render.figures import FRAME, GRID, KEPT, clean, draw_titles, new_figure
 from pcatool.render.plots.base import PlotData
@@ -89,7 +89,7 @@ def rows_subtitle(plot_data: PlotData, cloud: RowCollector, scale: Scale | None 
 
     Without `scale`, the scales of the axes are not mentioned.
     """
-    without_scores = f", {grouped(cloud.left_out)} more without scores" if cloud.left_out else ""
+    without_scores = f", and {counted(cloud.left_out, 'row')} without scores" if cloud.left_out else ""
     parts = [f"{counted(cloud.rows, 'row')}{without_scores}"]
     parts += [plot_data.brief] if plot_data.brief else []
     parts += ["the two axes have different scales"] if scale is not None and not scale.equal else []

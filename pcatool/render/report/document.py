@@ -293,7 +293,7 @@ def loadings(data: Mapping[str, Any]) -> list[Html]:
 def scores(data: Mapping[str, Any] | None) -> list[Html]:
     """Return the content of the section on scores; if `data` is None, a sentence that tells how to get scores."""
     if data is None:
-        text = "This page has no rows. To see scores, name data after the model."
+        text = "This page has no rows. To see scores, give the data after the model: pcatool report MODEL DATA."
         return [element("p", text)]
     shown, total = len(data["rows"]), data["of"]
     which = (
@@ -353,7 +353,7 @@ def images(data: Mapping[str, Any]) -> list[Html]:
     ]
     shown, total = len(figures), data["of"]
     which = f"The {shown} components" if shown == total else f"The first {shown} of {total} components"
-    text = f"{which} as images of {H} by {W} pixels, in one scale of colours; {data['share']}."
+    text = f"{which} as images of {H} by {W} pixels, all with the same colour scale; {data['share']}."
     return [element("p", text), element("div", *_keys(data), class_="keys"), element("ul", *figures, class_="images")]
 
 
@@ -453,10 +453,12 @@ def _variances(facts: Mapping[str, Any]) -> Html:
         for row in rows
     ]
     omitted = len(facts["variance"]) - len(rows)
-    caption = f"Variance that the first components keep and lose; ddof {facts['ddof']}"
+    caption = f"Variance that the first k components capture and lose (ddof {facts['ddof']})"
     note = (
         [element("p", f"pcatool explain-variance prints {counted(omitted, 'more component')}.", class_="quiet")]
         if omitted
         else []
     )
-    return element("details", element("summary", "The numbers"), table(caption, titles, cells), *note)
+    return element(
+        "details", element("summary", "Table of eigenvalues and shares"), table(caption, titles, cells), *note
+    )

@@ -120,7 +120,7 @@ if (facts.scores && find("scores-canvas")) {
     const drawn = area.arrows.map(({ name, end }) => ({ name, tip: [x(end[0]), y(end[1])] }));
     const named = drawArrows(svg, occupied, [x(0), y(0)], drawn, (text) => pen.measureText(text).width);
     const count = facts.loadings.of > drawn.length ? `, the ${drawn.length} longest of ${grouped(facts.loadings.of)}` : "";
-    const without = named < drawn.length ? `; ${drawn.length - named} of ${drawn.length} unlabelled` : "";
+    const without = named < drawn.length ? `; ${drawn.length - named} of ${drawn.length} arrows have no name` : "";
     said.textContent = `Arrows: ${arrows.said} x ${number(area.zoom, 2)}${count}${without}.`;
   }
 
@@ -270,7 +270,7 @@ if (facts.scores && find("scores-canvas")) {
       parts.push(bar, make("div", { class: "ends" }, make("span", {}, beyond[0] + number(range[0], 6)), make("span", {}, beyond[1] + number(range[1], 6))));
     } else if (colored.labels) {
       const list = colored.labels.map((label, j) => entry(label, j));
-      const rest = [colored.others && `${colored.others} others`, colored.codes.includes(-1) && !colored.others && "missing"].filter(Boolean);
+      const rest = [colored.others && `${colored.others} other classes`, colored.codes.includes(-1) && !colored.others && "missing"].filter(Boolean);
       list.push(...rest.map((label) => entry(label, -1)));
       parts.push(make("ul", {}, ...list));
     }

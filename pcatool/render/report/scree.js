@@ -127,12 +127,12 @@ if (find("scree-drawing")) {
     handle.setAttribute("aria-valuetext", `${percent(share)} needs ${needs}`);
     const strong = make("strong", {}, `${percent(share)} needs ${k === null && m < known ? `more than the ${grouped(m)} eigenvalues shown` : needs}`);
     if (k === null) {
-      said.replaceChildren(strong, `: they keep ${percent(1 - lost[m - 1])}. A fit with a larger -k may reach it.`);
+      said.replaceChildren(strong, `, which keep ${percent(1 - lost[m - 1])}. A fit with a larger -k may reach ${percent(share)}.`);
     } else {
       const rest = lost[k - 1];
       said.replaceChildren(
         strong,
-        `. ${k === 1 ? "It captures" : "They capture"} ${percent(1 - rest)} of the ${what}, ${number((1 - rest) * total, 6)} of ${number(total, 6)}, and ${k === 1 ? "loses" : "lose"} ${number(rest * total, 6)}, ${percent(rest)}. ${k === kept ? "The model keeps this number." : `The model keeps ${kept}.`}`,
+        `. ${k === 1 ? "It captures" : "They capture"} ${percent(1 - rest)} of the ${what} (${number((1 - rest) * total, 6)} of ${number(total, 6)}) and ${k === 1 ? "loses" : "lose"} ${percent(rest)} (${number(rest * total, 6)}). The model keeps ${k === kept ? "this number of components" : plural(kept, "component")}.`,
       );
     }
     find("scree-k").textContent = k === null ? "…" : `${k}`;

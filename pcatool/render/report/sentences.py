@@ -67,7 +67,7 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
     pairs = {key: value for key, value in (facts["certificate"] or {}).items() if key == "close_pairs"}
     for line in certificate_lines(pairs):
         sentences.append(
-            f"{line[0].upper()}{line[1:]}. Other rows may rotate these directions within the plane that they span."
+            f"{line[0].upper()}{line[1:]}. With other rows, these components may be rotated within their plane."
         )
     rank, k = facts["rank"], facts["components"]
     if rank is not None and k > rank:
@@ -86,11 +86,15 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
         known, possible = (grouped(facts[f"eigenvalues_{which}"]) for which in ("known", "possible"))
         sentences.append(f"Only {known} of {possible} eigenvalues and the sum of the other eigenvalues are known.")
     if not facts["centered"]:
-        sentences.append("The columns were not centred: shares are of the sum of squares about 0, not of the variance.")
+        sentences.append(
+            "The columns were not centred, so shares are of the sum of squares about 0, not of the variance."
+        )
     if facts["method"] == "supervised":
-        sentences.append("Shares are of the dependence on the label: a component may hold little of the variance.")
+        sentences.append("Shares are of the dependence on the label, so a component may have little of the variance.")
     if "aligned" in facts:
-        sentences.append("Signs, and the order of nearly equal components, follow an older model.")
+        sentences.append(
+            "The signs, and the order of components with nearly equal eigenvalues, are those of an older model."
+        )
     if "em" in facts and not facts["em"]["converged"]:
         sentences.append("EM has not converged: more rows, or fewer components, may help.")
     missing = facts["missing"]
@@ -115,5 +119,5 @@ def _rank_reasons(facts: Mapping[str, Any], rank: int, largest: int) -> str:
     reasons = (
         [f"{counted(constant, 'column')} {'is' if constant == 1 else 'are'} constant"] if varying < largest else []
     )
-    reasons += ["some columns are linear combinations of others"] if rank < min(varying, largest) else []
+    reasons += ["some columns are linear combinations of other columns"] if rank < min(varying, largest) else []
     return ", and ".join(reasons)

@@ -104,7 +104,7 @@ def check_biplot(figure, plot_data, scores):
     reach = np.abs(np.array([arrow.xy for arrow in arrows])).max(axis=0) / np.abs(scores).max(axis=0)
     assert 0.85 < reach.max() <= 1, "arrows fill the cloud"
     said = " ".join(text.get_text().replace("\n", " ") for text in axes.texts)
-    without = re.search(r"([0-9]+) of (them|[0-9]+) unlabelled", said)
+    without = re.search(r"([0-9]+) of (them|[0-9]+ arrows) without a name", said)
     assert len(arrows) - len(names) == (int(without[1]) if without else 0)
     lengths = [np.hypot(*arrow.xy) for arrow in arrows]
     assert lengths == sorted(lengths, reverse=True)

@@ -218,7 +218,7 @@ def test_numbers_have_a_bar_of_colours_and_holes_are_grey():
     numbers = np.arange(40) / 7
     numbers[:3] = np.nan
     svg = picture("scores", view_of(collect_rows(X, numbers, numeric=True)))
-    assert any("(grey: 3 missing)" in text for text in texts(svg))
+    assert any("(grey: 3 rows without a value)" in text for text in texts(svg))
     assert marks(svg, "#B0B0B0") == 3
 
 
@@ -378,8 +378,8 @@ def test_many_rows_are_coloured_by_the_mean_of_a_cell_and_that_is_said(few_marks
             figure = PLOTS.load("scores")().draw(plot_data, PictureOptions())
             figure.draw_without_rendering()
             histogram[rows] = figure.axes[1]
-    assert histogram[90].get_ylabel() == "color\nends: 1% and 99% quantiles"
-    assert histogram[3000].get_ylabel() == "mean of color in a cell\nends: 1% and 99% quantiles"
+    assert histogram[90].get_ylabel() == "color\nends of the scale: 1% and 99% quantiles"
+    assert histogram[3000].get_ylabel() == "mean of color in a cell\nends of the scale: 1% and 99% quantiles"
     for bar in histogram.values():
         assert bar._colorbar.extend == "both", "its ends say that values lie beyond"
         assert bar._colorbar.vmax < numbers.max()

@@ -263,13 +263,16 @@ def test_what_to_be_careful_with() -> None:
         warnings.simplefilter("ignore")
         said = read(pcatool.fit(X, components=3)).words
         past = read(pcatool.fit(X, components=3, center=False)).words
-    assert "Some eigenvalues are too close to determine their directions: PC1 and PC2." in said
+    assert (
+        "Some eigenvalues are too close to each other to determine the directions of the components: PC1 and PC2."
+        in said
+    )
     assert "Only 2 components have variance; the other components have eigenvalue 0." in said
-    assert "The columns were not centred: shares are of the sum of squares about 0" in past
+    assert "The columns were not centred, so shares are of the sum of squares about 0" in past
     Y = np.random.default_rng(6).normal(size=(9, 2))
     twice = np.column_stack([Y, Y.sum(axis=1), np.ones(9)])
     assert (
-        "1 column is constant, and some columns are linear combinations of others"
+        "1 column is constant, and some columns are linear combinations of other columns"
         in read(pcatool.fit(twice, components=1)).words
     )
 

@@ -494,7 +494,7 @@ def names_of_arrows_meet_nothing(page: Browser, place: Path) -> None:
             "line => ['x1', 'y1', 'x2', 'y2'].map(name => Number(line.getAttribute(name))))"
         )
         said = page.text("#scores-arrows-said")
-        without = int(re.search(r"([0-9]+) of 30 unlabelled", said)[1]) if "unlabelled" in said else 0  # type: ignore[index]
+        without = int(re.search(r"([0-9]+) of 30 arrows have no name", said)[1]) if "no name" in said else 0  # type: ignore[index]
         assert len(boxes) == 30 - without >= least
         inner = np.array([[box[0] + 4, box[1] + 4, box[2] - 4, box[3] - 4] for box in boxes])
         assert not through_boxes(np.array(lines), inner).any()
