@@ -81,7 +81,7 @@ def test_everything_that_changed_is_told() -> None:
         "total: 12.4 in A, 12 in B (-3.23%)\n",
         "swapped: PC2, PC3 of A\n",
         "flipped: PC2 of A\n",
-        "hint: a fit with --align-to A keeps the signs of A, and the order of components with nearly equal eigenvalues\n",
+        "hint: a fit with --align-to A keeps the signs of A, and the order of components with nearly equal eigenvalues",
         "cosine without meaning: rounding may mix the component with PC1 in A",
         "shown: the columns that changed; -v shows 1 more column\n",
     ):
