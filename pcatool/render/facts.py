@@ -122,7 +122,7 @@ def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
     if "aligned" not in facts:
         return []
     moved = [
-        f"{component_name(i)} ({component_name(place)} by size)"
+        f"{component_name(i)} ({component_name(place)} by variance)"
         for i, place in enumerate(facts["aligned"], 1)
         if i != place
     ]
@@ -199,4 +199,4 @@ def sums_line(sums: Mapping[str, Any]) -> str:
     """
     if not sums["kept"]:
         return f"update, merge, subtract and refit are not possible: {sums['reason']}"
-    return f"sums kept for update, merge, subtract and refit: {size_text(sums['bytes'])}"
+    return f"the model keeps sums for update, merge, subtract and refit: {size_text(sums['bytes'])}"

@@ -50,7 +50,7 @@ ARRAY_MEANINGS = {
     "kernel_means": "means of the kernel matrix",
     "means": "means of the columns, each a sum of two doubles",
     "rounding": "bounds on the rounding error of the sums",
-    "weights": "sums of the weights, and of their products",
+    "weights": "sum of the weights, and sum of the products of two of them",
     "scatter": "sums of products of the columns about their mean",
     "factor": "triangular factor R of the scatter, which is R^T R",
     "cross": "sums of products of labels and columns about their means",
@@ -168,7 +168,7 @@ def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
         )
         texts.append(f"eigenvalues {verb}: {spans}")
     if not rows and not by_em:
-        texts.append("none: the accuracy of the eigenvalues is unknown")
+        texts.append("none, so the accuracy of the eigenvalues is unknown")
     past_rank = [row["component"] for row in rows if row["eigenvalue"] == 0]
     if past_rank:
         texts.append(f"components beyond the rank, with eigenvalue 0: {_spans(past_rank)}")

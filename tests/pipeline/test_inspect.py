@@ -102,7 +102,7 @@ def test_a_model_without_a_certificate_says_so() -> None:
     model = pcatool.load_model(DATA / "format_2" / "all.npz")
     for certificate in ({}, {"relative_error": [1e-9] * model.k}):
         text = inspection_text(pcatool.inspect(model.with_meta(certificate=certificate)), everything=False, width=None)
-        assert "certificate: none: the accuracy of the eigenvalues is unknown" in text
+        assert "certificate: none, so the accuracy of the eigenvalues is unknown" in text
 
 
 def test_pairs_too_close_are_named() -> None:

@@ -16,7 +16,8 @@ __all__ = ["PROOFS", "caveats", "lead_sentence", "verdict"]
 PROOFS = {
     "eigen_residual": (
         "Eigen-residual",
-        "largest residual |S b - lambda b| of a component b, relative to the largest eigenvalue",
+        "largest residual |S b - lambda b|, relative to the largest eigenvalue, for the matrix S whose eigenvalues "
+        "lambda and components b were computed",
     ),
     "orthonormality": ("Orthonormality", "largest deviation of the components from length 1 and from right angles"),
     "trace_closure": (
