@@ -148,8 +148,8 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
         picture("houses", "png")
     assert caught.value.exit_code == 2
     assert str(caught.value) == (
-        "drawing a picture needs matplotlib; pip install 'pcatool[plot]'; "
-        "charts on a terminal and tables do not need it"
+        "drawing a picture needs matplotlib; run pip install 'pcatool[plot]'; "
+        "charts on a terminal and tables do not need matplotlib"
     )
 
 
@@ -197,7 +197,7 @@ def drawn(name, **more):
 def test_a_logarithmic_scale_leaves_out_what_is_0_and_says_so(name):
     said = drawn(name, scree=ScreeLook(log=True))
     assert any(text.startswith("eigenvalue") and text.endswith("(logarithmic)") for text in said)
-    assert ("not shown: 1 eigenvalue of 0" in said) == (name == "houses")
+    assert ("not shown: 1 eigenvalue equal to 0" in said) == (name == "houses")
 
 
 def test_each_rule_is_named_with_what_it_picks():
