@@ -66,7 +66,7 @@ class Dialect:
 
     @property
     def comment_padding(self) -> bytes:
-        """The blank bytes to remove before a comment: space and tab, without the delimiter."""
+        """The bytes to remove before a comment: space and tab, unless space or tab is the delimiter."""
         return b" \t" if self.blanks else b" \t".replace(self.delimiter.encode(), b"")
 
     @property
@@ -76,12 +76,12 @@ class Dialect:
 
     @cached_property
     def has_plain_numbers(self) -> bool:
-        """Whether numbers have the plain C syntax, and no number means a missing cell."""
+        """Whether all numbers are in C syntax, such as -1.5e3, and no number means a missing cell."""
         return not self.has_marks and self.decimal == "." and not self.has_numeric_null
 
     @cached_property
     def has_numeric_null(self) -> bool:
-        """Whether a number, such as -999, means a missing cell; then cells are compared as text, not by value."""
+        """Whether a number, such as -999, means a missing cell; cells equal this number as text, not by value."""
         return any(self.number(null) is not None for null in self.nulls)
 
     @cached_property
@@ -111,7 +111,7 @@ class Dialect:
 
     @cached_property
     def marks_after_sign(self) -> str:
-        """Regular expression for a sign and the characters to strip after the sign, as in -$5."""
+        """Regular expression for a sign at the start of a cell and the characters to strip after it, as in -$5."""
         stripped = re.escape(self.strip)
         return rf"^([+-])[{PADDING}]*[{stripped}][{stripped}{PADDING}]*"
 
@@ -125,7 +125,7 @@ class Dialect:
         return None if text is None else float(text)
 
     def _plain_number(self, cell: str) -> str | None:
-        """Return the number in C syntax; None for text that is no number."""
+        """Return the cell's number as text in C syntax, without marks; None for text that is no number."""
         text = cell.strip()
         if self.strip:
             text = re.sub(self.marks_after_sign, r"\1", text.strip(self.strip + PADDING))
@@ -136,6 +136,7 @@ class Dialect:
         return text.replace(self.decimal, ".")
 
     def whole_number(self, cell: str) -> int | None:
-        """Return a whole number of any length exactly; None for fractions, exponents and text."""
-        found = WHOLE.fullmatch(self._plain_number(cell) or "")
+        """Return the cell as an exact int of any length, also for 5.0; None for fractions, exponents and text."""
+        number = self._plain_number(cell)
+        found = WHOLE.fullmatch(number) if number is not None else None
         return int(found["sign"] + (found["digits"] or "0")) if found else None

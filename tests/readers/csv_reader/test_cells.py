@@ -130,6 +130,14 @@ def test_a_byte_order_mark_within_the_text_is_no_blank() -> None:
     assert ArrowCsv(Dialect(), 1, {0: pa.string()}).read(Chunk("\ufeff1\n".encode(), 1, 1)) is None
 
 
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [("9007199254740993", 2**53 + 1), (" -0012 ", -12), ("5.0", 5), ("5.5", None), ("1e3", None), ("text", None)],
+)
+def test_whole_numbers_are_read_exactly(cell: str, number: int | None) -> None:
+    assert Dialect().whole_number(cell) == number
+
+
 def test_invalid_utf8_is_refused_in_columns_left_out_too(tmp_path: Path) -> None:
     rows = b"".join(b"%d,x\n" % i for i in range(20_000))
     for data in (b"a,b\n1,\xe9\n", b"a,b\n" + rows + b"1,\xe9\n"):
