@@ -30,7 +30,10 @@ APPLY_MISSING_POLICIES = ("error", "mean", "project", "em", "keep")
 
 
 def parse_truncation(text: str | int | None) -> int | None:
-    """Return the value of `-k` where a model is used: an int from 1, or None; else raise `UsageError`."""
+    """Return `-k` of a command that uses a model as an int; None stays None.
+
+    Raise `UsageError` for anything but a whole number from 1.
+    """
     if text is None:
         return None
     word = str(text)
@@ -97,7 +100,7 @@ class ApplyOptions(TriplesOptions):
 
 @dataclass(frozen=True)
 class OutputOptions:
-    """Options of the output of `transform` and `reconstruct`: place and format."""
+    """Options of the output of `transform` and `reconstruct`: file or folder, format, and what is replaced."""
 
     output: str | None = option(
         None,
@@ -179,7 +182,7 @@ class UpdateOptions(AlignOptions):
 
 @dataclass(frozen=True)
 class RefitOptions(AlignOptions):
-    """Options of `refit`: settings to change; all others stay as they were fitted."""
+    """Options of `refit`: settings to change. Settings that are not given stay as they were fitted."""
 
     components: int | float | str | None = option_like(
         FitOptions,
@@ -216,7 +219,7 @@ class RefitOptions(AlignOptions):
     )
 
     def __post_init__(self) -> None:
-        """Check the options, and convert ddof and epsilon to numbers."""
+        """Raise `UsageError` for wrong values, and convert ddof and epsilon to numbers."""
         if self.components is not None:
             parse_components(self.components)
         if self.ddof is not None:
@@ -229,9 +232,9 @@ class RefitOptions(AlignOptions):
 
     @property
     def changes(self) -> dict[str, Any]:
-        """Settings to change, by the names of the options of a fit.
+        """The settings that were given, by name, without columns and alignment.
 
-        A change of whitening resets epsilon, unless epsilon is given, too.
+        A change of whitening resets epsilon to None, unless epsilon is given, too.
         """
         named = ("components", "standardize", "center", "ddof", "whiten", "epsilon")
         given = {name: getattr(self, name) for name in named if getattr(self, name) is not None}

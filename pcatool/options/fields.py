@@ -3,8 +3,8 @@
 A field is declared once, by `option`. The parser, help and completion read its `Flag`; the Python keywords read its
 type, or `takes`; the settings of a model, their checks, and the way back from settings to options read its `Setting`.
 
-`OPTIONS` and `SENTENCES` hold option names of scikit-learn, pandas, R, csvkit and Miller, without leading dashes and
-with hyphens between words. They give the option here, or a sentence that says what to use instead.
+`OPTIONS` and `SENTENCES` map option names of scikit-learn, pandas, R, csvkit and Miller, without leading dashes and
+with hyphens between words, to the option of pcatool, or to a sentence that says what to use instead.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ __all__ = [
 
 
 class Completion(NamedTuple):
-    """Completion of the value of an option or argument by a shell: files of some kinds, words, or none."""
+    """Values that a shell completes for an option or argument: files of some kinds, words, or nothing."""
 
     files: tuple[str, ...] = ()  # kinds of files: model, data, any
     words: Callable[[], tuple[str, ...]] = tuple  # other values may be valid, too, such as a number for -k
@@ -82,19 +82,19 @@ def some_of(*words: str) -> Completion:
 
 
 class Flag(NamedTuple):
-    """Spelling and help of a field on the command line."""
+    """Declaration of an option on the command line: its names, help, choices and completion."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # as typed; the first is named in messages
     help: str
-    group: str
+    group: str  # heading under which help lists the option
     metavar: str | None = None
-    choices: Callable[[], tuple[str, ...]] | None = None
-    shown_default: str | None = None
+    choices: Callable[[], tuple[str, ...]] | None = None  # returns the allowed values; None if any value may be valid
+    shown_default: str | None = None  # default as help shows it, if it is not the default of the field
     completion: Completion = NO_COMPLETION  # of a value without choices
 
 
 class Setting(NamedTuple):
-    """A setting of a model, which is an entry of its `meta`: where an option is kept, and how its value is checked.
+    """An entry of a model's `meta` that records an option of the fit: its name, and the test of its value.
 
     `test` and `why` are not needed for an option that has choices or is a bool.
     """
@@ -113,23 +113,26 @@ class Setting(NamedTuple):
 def option(
     default: Any, *names: str, group: str, help: str, takes: str = "", kept: Setting | None = None, **more: Any
 ) -> Any:
-    """Declare a field of an option record: its default, flags and help.
+    """Return a dataclass field for an option: its default, its names on the command line, and its help.
 
-    `takes` is the type of the Python keyword, if it differs from the type of the field. With `kept` the option
-    is a setting of the fitted model.
+    `takes` is the type of the Python keyword, if it differs from the type of the field. With `kept` the fitted model
+    records the option. `more` are further fields of `Flag`.
     """
     return field(default=default, metadata={"flag": Flag(names, help, group, **more), "takes": takes, "kept": kept})
 
 
 def option_like(record: type, name: str, default: Any, **changes: Any) -> Any:
-    """Declare a field like the field `name` of another record; `changes` replace parts of its flag."""
+    """Return a dataclass field like the field `name` of another record; `changes` replace fields of its `Flag`.
+
+    A model does not record the option.
+    """
     (model,) = (each for each in fields(record) if each.name == name)
     flag = model.metadata["flag"]._replace(**changes)
     return field(default=default, metadata={**model.metadata, "flag": flag, "kept": None})
 
 
 def python_type(field: Field[Any]) -> str:
-    """Return the type of the Python keyword of a field; a field of several texts also takes a single one."""
+    """Return the type of a field's Python keyword, as source text; where several texts are taken, also a single one."""
     several = "str | Sequence[str]" if field.type == "tuple[str, ...]" else str(field.type)
     return field.metadata["takes"] or several
 
@@ -138,17 +141,20 @@ def python_type(field: Field[Any]) -> str:
 
 
 def _kept(record: Any) -> dict[str, tuple[Field[Any], Setting]]:
-    """Return the fields of a record that a model keeps, with their settings, by the names of the settings."""
+    """Return the fields of a record that are entries of a model's `meta`, each with its `Setting`, by entry name.
+
+    Fields that are part of another entry are left out.
+    """
     kept = ((each, each.metadata["kept"]) for each in fields(record))
     return {setting.name or each.name: (each, setting) for each, setting in kept if setting and not setting.part_of}
 
 
 def settings_of(options: Any, **decided: Any) -> dict[str, Any]:
-    """Return the settings of a model that record the options of its fit.
+    """Return the settings, name -> value, with which a model records the options of its fit.
 
-    `decided` holds the values that the fit has decided; None leaves a setting out. A setting that needs another setting
-    is written together with it. Any other setting is left out if its option has the default, unless it is `always`
-    written.
+    `decided` holds values that the fit decided, in place of those of the options; None leaves a setting out. A setting
+    that needs another setting is written if that setting is. Any other setting is left out if its option has the
+    default, unless the setting is `always` written.
     """
     kept, settings = _kept(options), dict[str, Any]()
     if unknown := decided.keys() - kept.keys():
@@ -165,7 +171,7 @@ def settings_of(options: Any, **decided: Any) -> dict[str, Any]:
 
 
 def options_of_settings(record: type, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options recorded in the settings of a model; an option that is absent had its default."""
+    """Return the options, name -> value, that the settings of a model record; an absent option had its default."""
     given = {}
     for each in fields(record):
         setting: Setting | None = each.metadata["kept"]
@@ -180,7 +186,7 @@ def options_of_settings(record: type, settings: Mapping[str, Any]) -> dict[str, 
 
 
 def checks_of(record: type) -> dict[str, Setting]:
-    """Return the settings that the options of a record have in a model, by name, each with its test."""
+    """Return the `Setting` of each option of a record that a model keeps, by name, with its test filled in."""
     return {name: setting._replace(**_test(each, setting)) for name, (each, setting) in _kept(record).items()}
 
 
@@ -225,7 +231,7 @@ def are_names(value: Any) -> bool:
 
 
 def given_flags(*records: Any, leaving_out: str = "") -> list[str]:
-    """Return the flags of all fields that differ from their defaults, except the field `leaving_out`."""
+    """Return the options, such as "-k", whose values differ from the defaults, except that of field `leaving_out`."""
     return [
         each.metadata["flag"].names[0]
         for record in records
@@ -240,7 +246,7 @@ def choices_from(registry: Registry, *first: str) -> Callable[[], tuple[str, ...
 
 
 def check_choices(record: Any) -> None:
-    """Raise `UsageError` if a field with choices holds any other value than a choice or None."""
+    """Raise `UsageError` if a field of an option record is neither None nor one of its choices."""
     for each in fields(record):
         flag: Flag = each.metadata["flag"]
         value = getattr(record, each.name)
@@ -263,9 +269,9 @@ def either(names: Sequence[str]) -> str:
 
 
 def convert_to_float(record: object, name: str, flag: str, *, above: float = -math.inf) -> None:
-    """Convert a field of a frozen record to float in place; None stays.
+    """Convert the field `name` of a frozen record to float in place; None stays.
 
-    Raises `UsageError` unless the value is a finite number above `above`.
+    Raise `UsageError` unless the value is a finite number above `above`. `flag` names the option in the error.
     """
     value = getattr(record, name)
     if value is None:
@@ -281,9 +287,9 @@ def convert_to_float(record: object, name: str, flag: str, *, above: float = -ma
 
 
 def convert_to_int(record: object, name: str, flag: str) -> None:
-    """Convert a field of a frozen record to int in place; None stays.
+    """Convert the field `name` of a frozen record to int in place; None stays.
 
-    Raises `UsageError` unless the value is a whole number from 1.
+    Raise `UsageError` unless the value is a whole number from 1. `flag` names the option in the error.
     """
     value = getattr(record, name)
     if value is None:
@@ -293,10 +299,13 @@ def convert_to_int(record: object, name: str, flag: str) -> None:
     object.__setattr__(record, name, int(value))
 
 
-def refuse_without(flag: str, value: object, allowed: bool, what: str) -> None:
-    """Raise `UsageError` if a flag was given but is not `allowed`; without option `what` it has no effect."""
+def refuse_without(flag: str, value: object, allowed: bool, needed: str) -> None:
+    """Raise `UsageError` for an option that was given (`value` is not None or empty) but is not `allowed`.
+
+    The message says that `flag` has no effect without the option `needed`.
+    """
     if value not in (None, ()) and not allowed:
-        raise UsageError(f"{flag} has no effect without {what}", f"leave out {flag}")
+        raise UsageError(f"{flag} has no effect without {needed}", f"leave out {flag}")
 
 
 # Option here -> its names in other tools.
@@ -390,5 +399,5 @@ SENTENCES = {word: sentence for sentence, words in _SAID.items() for word in wor
 
 
 def option_word(name: str) -> str:
-    """Return a name spelt like the keys of `OPTIONS` and `SENTENCES`: lower case, `-` between words, none around."""
+    """Return an option name spelt like the keys of `OPTIONS` and `SENTENCES`: "--Max_Iter" becomes "max-iter"."""
     return name.lower().replace("_", "-").replace(".", "-").strip("-")

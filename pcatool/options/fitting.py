@@ -1,6 +1,6 @@
 """Options of a fit: method, components, solver, scaling, weights, missing cells; scores of the fitted rows.
 
-Also here: the table of settings that keep the rows of a fit from being added up, with reasons and remedies.
+`obstacles` is the table of settings with which the rows of a fit cannot be added up, with reasons and remedies.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ MISSING_POLICIES = ("error", "drop", "mean", "em")
 def parse_components(text: str | int | float) -> int | float | str:
     """Return `-k` of a fit: an int from 1, a share strictly between 0 and 1, or a rule such as `mle` or `ratio:0.1`.
 
-    Whole numbers are plain digits, because `1e3`, `+5` or `2.0` is usually a typing error. Raises `UsageError` for any
-    other text.
+    A rule is returned as text. Whole numbers are plain digits, because `1e3`, `+5` or `2.0` is usually a typing error.
+    Raise `UsageError` for any other text.
     """
     if isinstance(text, float) and 0 < text < 1:
         return float(text)
@@ -101,7 +101,7 @@ SHARES = ("ratio",)  # rules whose number is a share of the variance
 
 
 def _check_threshold(rule: str, text: str) -> None:
-    """Raise `UsageError` unless `text` is a threshold that `rule` accepts."""
+    """Raise `UsageError` unless `text` is a threshold that `rule` accepts: above 0, and below 1 if it is a share."""
     value = float(text) if re.fullmatch(r"[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?", text, re.ASCII) else float("nan")
     if not 0 < value < (1 if rule in SHARES else float("inf")):
         bounds = "between 0 and 1" if rule in SHARES else "above 0"
@@ -109,12 +109,12 @@ def _check_threshold(rule: str, text: str) -> None:
         raise UsageError(f"-k {show(f'{rule}:{text}')}: {show(text)} is not a threshold of {rule}", remedy)
 
 
-# --- settings that keep the rows of a fit from being added up ---
+# --- settings with which rows cannot be added up ---
 #
 # One table answers two questions. Can rows be added to the model later? Can the rows be added up in parts, on the
 # workers of a cluster?
 
-# Solvers whose results for blocks add up.
+# Solvers that add up sums or factors of blocks of rows.
 ADDITIVE_SOLVERS = ("covariance", "tsqr")
 
 USE_THREADS = "use --engine threads, on one machine"
@@ -122,28 +122,31 @@ MEANS_NEED_ALL_ROWS = "the values that replace missing cells depend on all rows"
 
 
 class SumSettings(NamedTuple):
-    """Settings of a fit that decide whether its rows can be added up, from its options or from a fitted model."""
+    """Settings that decide whether the rows of a fit can be added up, from `FitOptions` or a fitted model.
+
+    A setting that was not given or recorded is None.
+    """
 
     method: str | None
-    kernel: bool
+    kernel: bool  # whether the rows are compared by a kernel
     label_kernel: str | None
-    triples: bool
-    missing: str | None
+    triples: bool  # whether the input has one line per cell
+    missing: str | None  # value of --missing
     solver: str | None
-    rule: str | None = None  # rule for k that needs the rows themselves
+    rule: str | None = None  # the rule of -k, only if it needs the rows and not just the eigenvalues
 
 
 class Obstacle(NamedTuple):
-    """A setting that keeps rows from being added up."""
+    """A setting with which rows cannot be added up, and the reasons."""
 
-    is_set: bool
-    why_no_sums: str | None  # why a model keeps no sums over rows; None: it may keep them
-    why_no_parts: str | None  # why a fit cannot be spread over parts of the rows; None: it can
+    is_set: bool  # whether the fit has this setting
+    why_no_sums: str | None  # why the model keeps no sums over rows; None if the setting allows sums
+    why_no_parts: str | None  # why workers cannot fit parts of the rows; None if the setting allows parts
     remedy: str = ""  # for `why_no_parts`
 
 
 def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
-    """Return the table of all obstacles; the first that is set counts."""
+    """Return all obstacles, each with `is_set` for these settings; the first that is set gives the reason."""
     return (
         Obstacle(
             settings.triples,
@@ -200,7 +203,7 @@ def why_no_sums(settings: SumSettings) -> str | None:
 
 
 def why_not_in_parts(settings: SumSettings) -> tuple[str, str] | None:
-    """Return why the rows of a fit cannot be added up in parts, and a remedy; None if they can."""
+    """Return why workers cannot add up parts of the rows of a fit, and a remedy; None if workers can."""
     found = next((found for found in obstacles(settings) if found.is_set and found.why_no_parts), None)
     return None if found is None else (str(found.why_no_parts), found.remedy)
 
@@ -356,7 +359,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
     )
 
     def __post_init__(self) -> None:
-        """Check each option, and refuse options that exclude each other."""
+        """Raise `UsageError` for a wrong value, and for options that exclude each other; set the default kernel."""
         check_choices(self)
         parse_components(self.components)
         if self.memory is not None:
@@ -393,36 +396,37 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
 
     @property
     def policy(self) -> str:
-        """Handling of missing cells.
+        """Handling of missing cells in this fit: error, drop, mean or em.
 
-        For triples the default is EM, because they always leave cells missing, unless absent cells are zeros.
+        The value of --missing, but em for triples by default, because triples always leave cells missing, unless absent
+        cells are zeros.
         """
         by_em = self.triples and self.absent != "zero" and self.missing == "error"
         return "em" if by_em else self.missing
 
     @property
     def updatable_flag(self) -> str:
-        """Flag that sets `updatable`, as spelled on the command line."""
+        """Flag that was given to set `updatable`: --updatable or --no-updatable."""
         return "--updatable" if self.updatable else "--no-updatable"
 
     @property
     def why_not_updatable(self) -> str | None:
-        """Why this fit cannot keep the sums over rows to which later rows are added; None if it can."""
+        """Reason why the model cannot keep sums over rows, which adding rows later needs; None if it can."""
         return why_no_sums(self.sum_settings())
 
     def sum_settings(self, rule: str | None = None) -> SumSettings:
-        """Return the settings that decide whether rows can be added up; `rule` is a rule for k that needs the rows."""
+        """Return the settings that decide whether rows can be added up; `rule` is that of -k if it needs the rows."""
         kernel, triples = self.kernel is not None, self.triples is not None
         return SumSettings(self.method, kernel, self.label_kernel, triples, self.missing, self.solver, rule)
 
     def keeps(self, numbers: int) -> bool:
-        """Whether the model keeps its sums over rows, which consist of this many numbers."""
+        """Return whether the model is to keep its sums over rows, if these consist of `numbers` numbers."""
         if self.updatable is None:
             return self.why_not_updatable is None and numbers <= MAX_UPDATABLE_COLUMNS**2
         return self.updatable
 
     def _check_method(self) -> None:
-        """Refuse options that the method does not have."""
+        """Raise `UsageError` for an option that does not go with the method, the solver or the kernel."""
         if self.missing == "em" and self.solver != "auto":
             raise UsageError("--solver does not go with --missing em", "leave out --solver")
         if self.method == "pca":

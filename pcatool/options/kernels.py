@@ -101,7 +101,10 @@ class KernelOptions:
     )
 
     def check_kernel(self, method: str) -> None:
-        """Check the options as far as possible without data, and set the default kernel."""
+        """Raise `UsageError` for kernel options that are wrong or do not go with the method.
+
+        Set the default kernel of method kernel, and convert the numbers in place.
+        """
         with_kernel = method in ("kernel", "supervised")
         refuse_without("--kernel", self.kernel, with_kernel, "--method kernel or supervised")
         if self.kernel is None and method == "kernel":
@@ -172,7 +175,7 @@ class LabelOptions:
     )
 
     def check_labels(self, method: str) -> None:
-        """Refuse label options that are invalid or do not go with the method."""
+        """Raise `UsageError` for label options that are wrong or do not go with the method; convert the numbers."""
         supervised = method == "supervised"
         for flag, value in (
             ("--label", self.label), ("--label-kernel", self.label_kernel), ("--label-gamma", self.label_gamma)

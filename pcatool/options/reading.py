@@ -1,4 +1,4 @@
-"""Options of reading: table formats, spellings of missing cells, columns, and tables with one line per cell."""
+"""Options for reading: table formats, spellings of missing cells, columns, and tables with one line per cell."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class TableOptions:
     )
 
     def __post_init__(self) -> None:
-        """Check the options, and convert a word for the delimiter to its character."""
+        """Raise `UsageError` for wrong values, and convert a word for the delimiter, such as tab, to its character."""
         check_choices(self)
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", DELIMITERS.get(self.delimiter, self.delimiter))
@@ -129,7 +129,7 @@ class TableOptions:
             raise UsageError(f"unknown encoding {show(self.encoding)}", "try latin-1, cp1252 or utf-16") from None
 
     def _check_comment(self) -> None:
-        """Refuse a comment mark that is another mark of the table, a blank or a letter: rows would be cut off."""
+        """Raise `UsageError` for a comment mark that is another mark, a blank or a letter: rows would be cut off."""
         marks = (("--delimiter", self.delimiter), ("--decimal", self.decimal), ("--thousands", self.thousands))
         for flag, mark in (*marks, *(("--strip", mark) for mark in self.strip)):
             if self.comment is not None and self.comment == mark:
@@ -141,7 +141,7 @@ class TableOptions:
             raise UsageError(f"--comment {show(self.comment)} would cut off words", remedy)
 
     def check_separator(self, separator: str) -> None:
-        """Refuse a comment mark equal to the field separator; the format of the table may decide the separator."""
+        """Raise `UsageError` if the comment mark is this field separator, which may follow from the table's format."""
         if self.comment == separator:
             raise UsageError(
                 f"--comment {show(self.comment)} is also the field separator",
@@ -150,7 +150,7 @@ class TableOptions:
 
     @staticmethod
     def _check_character(flag: str, value: str | None, also: tuple[str, ...] = ()) -> None:
-        """Raise `UsageError` unless a value is None, one of `also`, or one usable ASCII character."""
+        """Raise `UsageError` unless a value is None, one of `also`, or one ASCII character, no quote or line end."""
         if value is None or value in also:
             return
         if len(value) != 1 or value in '"\r\n' or ord(value) > 127:
@@ -210,9 +210,9 @@ class TriplesOptions:
     )
 
     def check_triples(self, others: dict[str, Any]) -> None:
-        """Refuse --absent without --triples, and flags that do not go with --triples.
+        """Raise `UsageError` for --absent without --triples, and for --triples with one of the flags `others`.
 
-        `others` maps these flags to whether they were given.
+        `others` maps each flag that does not go with --triples to whether it was given.
         """
         if not self.triples:
             if self.absent is not None:

@@ -1,4 +1,4 @@
-"""Options of a run: threads, engine, verbosity, format of its report."""
+"""Options of a run: threads, engine, messages; and of the report of `explain-variance`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_THREADS = 1024
 
 
 def parse_share(text: str | float, flag: str) -> float:
-    """Return a share strictly between 0 and 1; raise `UsageError` for any other text."""
+    """Return a share as a float strictly between 0 and 1; raise `UsageError`, with `flag`, for any other value."""
     try:
         share = float(text)
     except ValueError:
@@ -31,7 +31,7 @@ def parse_share(text: str | float, flag: str) -> float:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """Options of the report of `explain-variance`: its form, and a threshold."""
+    """Options of the report of `explain-variance`: its format, and a share of the variance."""
 
     format: str | None = option(
         None,

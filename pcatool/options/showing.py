@@ -27,7 +27,7 @@ VALUES = {"loadings": "loading", "correlations": "correlation", "contributions":
 
 
 def parse_values(text: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names in `--values`, each once, in the order given."""
+    """Return the names in `--values`, each once, in the order given; raise `UsageError` for an unknown name or none."""
     names = tuple(dict.fromkeys(text.split(",") if isinstance(text, str) else text))
     for name in names:
         require_choice(name, lambda: tuple(VALUES), "--values")
@@ -37,7 +37,7 @@ def parse_values(text: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def parse_first(text: str | int | None) -> int | None:
-    """Return the value of `--first`: an int from 1, or None."""
+    """Return `--first` as an int from 1; None stays None. Raise `UsageError` for any other value."""
     if text is None:
         return None
     word = str(text)
@@ -47,7 +47,10 @@ def parse_first(text: str | int | None) -> int | None:
 
 
 def parse_image(text: str | tuple[int, int] | None) -> tuple[int, int] | None:
-    """Return height and width of an image in pixels, from text such as 28x28."""
+    """Return height and width of an image in pixels, from `--image` such as 28x28; None stays None.
+
+    Raise `UsageError` for any other value.
+    """
     if text is None:
         return None
     word = text if isinstance(text, str) else "x".join(map(str, text))
@@ -116,7 +119,10 @@ NUMBER_PATTERN = r"[0-9]{1,4}(?:\.[0-9]{1,4})?"
 
 
 def parse_inches(text: str | tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return width and height of a picture in inches, from text such as 8x6."""
+    """Return width and height of a picture in inches, from `--size` such as 8x6; None stays None.
+
+    Raise `UsageError` for any other value, and for sizes below MIN_INCHES or above MAX_INCHES.
+    """
     if text is None:
         return None
     word = text if isinstance(text, str) else "x".join(map(str, text))
@@ -131,7 +137,10 @@ def parse_inches(text: str | tuple[float, float] | None) -> tuple[float, float] 
 
 
 def parse_dpi(text: str | float | None) -> float | None:
-    """Return the value of `--dpi`: pixels per inch within the bounds, or None."""
+    """Return `--dpi`, pixels per inch, as a float from MIN_DPI to MAX_DPI; None stays None.
+
+    Raise `UsageError` for any other value.
+    """
     if text is None:
         return None
     word = str(text)
@@ -145,7 +154,10 @@ def parse_dpi(text: str | float | None) -> float | None:
 
 
 def parse_axes(text: str | int | Sequence[int] | None) -> tuple[int, ...] | None:
-    """Return the numbers of components in `--axes`, from text such as 1,2; none may occur twice."""
+    """Return the numbers of components in `--axes`, counted from 1, from text such as 1,2; None stays None.
+
+    Raise `UsageError` for any other text, and for a number that occurs twice.
+    """
     if text is None:
         return None
     word = text if isinstance(text, str) else str(text) if isinstance(text, int) else ",".join(map(str, text))
@@ -184,7 +196,7 @@ class PictureOptions:
 
     @property
     def given(self) -> str | None:
-        """Flag that was given, `--size` or `--dpi`; None if neither was."""
+        """Flag that was given, `--size` or `--dpi`, the first if both were; None if neither was."""
         return "--size" if self.size is not None else "--dpi" if self.dpi is not None else None
 
 
@@ -238,7 +250,10 @@ class PlotOptions:
 
 
 def parse_two_axes(text: str | int | Sequence[int] | None) -> tuple[int, int] | None:
-    """Return the two components in `--axes`, from text such as 1,2."""
+    """Return the numbers of the two components in `--axes`, from text such as 1,2; None stays None.
+
+    Raise `UsageError` for any other text, and for more or fewer than two numbers.
+    """
     axes = parse_axes(text)
     if axes is None:
         return None

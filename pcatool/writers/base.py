@@ -45,18 +45,18 @@ class Writer(ABC):
 
     @abstractmethod
     def format(self, passthrough: Sequence[pa.Array], values: Values) -> Any:
-        """Return a block in the form that `put` takes: passed-through columns of length n_b, values (n_b, m).
+        """Return a block of rows in the form that `put` takes; `values` are the results, (rows, number of results).
 
         Threads call `format` at the same time, so an implementation must not change the writer.
         """
 
     @abstractmethod
     def put(self, formatted: Any) -> None:
-        """Append a formatted block; blocks must come in the order of their rows."""
+        """Append a block that `format` returned; blocks must come in the order of their rows."""
 
     @abstractmethod
     def close(self) -> None:
-        """Finish the table; the sink stays open."""
+        """Write what is left of the table; the sink stays open."""
 
     def write(self, passthrough: Sequence[pa.Array], values: Values) -> None:
         """Format and append a block of rows."""
@@ -81,15 +81,15 @@ class TextWriter(Writer):
         self._header = self.first_line() if header else b""
 
     def first_line(self) -> bytes:
-        """Return the header with its line end; empty for a format without a header."""
+        """Return the header line with its line end; empty for a format without a header."""
         return b""
 
     @abstractmethod
     def format_slice(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
-        """Return the text of a few thousand rows."""
+        """Return the text of a slice of a block, at most a few thousand rows."""
 
     def format(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
-        """Return the text of a block."""
+        """Return the text of a block of rows, made slice by slice."""
         rows = row_slices(len(values))
         return b"".join(self.format_slice([column[part] for column in passthrough], values[part]) for part in rows)
 
@@ -122,7 +122,7 @@ UNWRITABLE_SUFFIXES = (
 
 
 def output_names(passthrough: PassthroughFields, names: Sequence[str]) -> list[str]:
-    """Return the names of all output columns in order; refuse a name that occurs twice."""
+    """Return the names of all output columns in order; raise `UsageError` for a name that occurs twice."""
     all_names = [*(name for name, _ in passthrough), *names]
     duplicate = next((name for name, count in Counter(all_names).items() if count > 1), None)
     if duplicate is not None:
@@ -150,7 +150,10 @@ def format_name(options: OutputOptions) -> str:
 
 
 def open_writer(options: OutputOptions, sink: Sink, passthrough: PassthroughFields, names: Sequence[str]) -> Writer:
-    """Return the writer for the output format; refuse options that the format cannot follow."""
+    """Return a writer into `sink` for the output format; raise `UsageError` for options that the format cannot follow.
+
+    `passthrough` has name and type of each passed-through column; `names` are those of the results.
+    """
     kind: Any = WRITERS.load(format_name(options))
     writer: Writer = kind(sink, passthrough, names, header=options.header, float_format=options.float_format)
     return writer

@@ -34,13 +34,16 @@ ROWS_PER_SLICE = 4096
 
 
 def strings(data: bytes, ends: NDArray[np.int64], validity: pa.Buffer | None = None) -> pa.Array:
-    """Return a column of strings that lie end to end in `data`; string i stops at ends[i]."""
+    """Return a column of strings that lie end to end in `data`; string i stops before byte ends[i].
+
+    `validity` is Arrow's bitmap of the cells that are not null; None if no cell is null.
+    """
     offsets = np.concatenate([[0], ends]).astype(np.int64)
     return pa.Array.from_buffers(TEXT_TYPE, len(ends), [validity, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
 def literal(word: str) -> pa.Scalar:
-    """Return a string scalar."""
+    """Return a word as Arrow's string scalar."""
     data = word.encode()
     return strings(data, np.array([len(data)]))[0]
 
@@ -53,7 +56,10 @@ def string_bytes(column: pa.Array) -> memoryview:
 
 
 def joined(pieces: Sequence[pa.Array | pa.Scalar], separator: str = "", missing: str = "") -> pa.Array:
-    """Join the pieces of each row to one string; a scalar is used in every row, `missing` for a null."""
+    """Return a column that joins the strings of each row, with `separator` between them.
+
+    A scalar in `pieces` is used in every row; `missing` replaces a null.
+    """
     import pyarrow.compute as pc
 
     return pc.binary_join_element_wise(*pieces, literal(separator), null_handling="replace", null_replacement=missing)
@@ -87,7 +93,10 @@ def numbers_as_text(column: NDArray[np.float64], float_format: str | None) -> pa
 
 
 def decoded(column: pa.Array) -> pa.Array:
-    """Return a column decoded: dictionaries, run ends and extension types replaced by their values."""
+    """Return the values of a column of dictionary, run-end or extension type; any other column as it is.
+
+    UUIDs become text, and half-precision floats single precision.
+    """
     kind = column.type
     if getattr(kind, "extension_name", "") == "arrow.uuid":
         return uuid_text(column.storage)
@@ -104,9 +113,9 @@ def decoded(column: pa.Array) -> pa.Array:
 
 
 def as_text(column: pa.Array) -> pa.Array:
-    """Return a column from `decoded`, not nested, as text in Arrow's format for its type, NaN as null.
+    """Return a column as text, in Arrow's format for its type, NaN as null.
 
-    Raise `DataError` for a type without a text form.
+    The column comes from `decoded` and is not nested. Raise `DataError` for a type without a text form.
     """
     kind = column.type
     if pa.types.is_floating(kind):
@@ -130,14 +139,14 @@ def is_binary(kind: pa.DataType) -> bool:
 
 
 def float_text(column: pa.Array) -> pa.Array:
-    """Return floats as text, NaN as null."""
+    """Return a column of floats as text, NaN as null."""
     import pyarrow.compute as pc
 
     return pc.if_else(pc.is_nan(column), pa.nulls(len(column), TEXT_TYPE), column.cast(TEXT_TYPE))
 
 
 def utc_text(column: pa.Array) -> pa.Array:
-    """Return timestamps as text in UTC, for a time zone that the system does not know."""
+    """Return timestamps as text in UTC, with Z at the end; used where the system does not know their time zone."""
     import pyarrow.compute as pc
 
     utc = column.cast(pa.int64()).cast(pa.timestamp(column.type.unit)).cast(TEXT_TYPE)
@@ -155,7 +164,7 @@ def binary_text(column: pa.Array) -> pa.Array:
 
 
 def uuid_text(storage: pa.Array) -> pa.Array:
-    """Return UUIDs, 16 bytes each, as the usual five groups of hexadecimal digits."""
+    """Return UUIDs, 16 bytes each, as text: the usual five groups of hexadecimal digits."""
     import pyarrow.compute as pc
 
     start = 16 * storage.offset

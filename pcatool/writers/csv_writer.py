@@ -20,7 +20,7 @@ ROWS_PER_BATCH = 4096
 
 
 class CsvWriter(TextWriter):
-    """Writer of comma-separated text. A missing cell and an empty text are both written as nothing, as is common."""
+    """Writer of comma-separated text. A missing cell and an empty text both become an empty field."""
 
     delimiter = ","
 
@@ -29,15 +29,15 @@ class CsvWriter(TextWriter):
 
     @property
     def missing(self) -> str:
-        """The text of a missing cell: in a table of one column quotes, because most readers skip an empty line."""
+        """Text of a missing cell: empty, but "" in a table of one column, because most readers skip an empty line."""
         return "" if len(self.names) > 1 else '""'
 
     @property
     def needs_quotes(self) -> str:
-        """Regular expression for cells to be quoted.
+        """Regular expression that finds cells to be quoted.
 
-        Quoted are cells with blanks at an end (which readers may strip), with a quote, line end or delimiter, and, in a
-        table of one column, empty cells.
+        These are cells with a blank at either end (which readers may strip), with a quote, line end or delimiter, and,
+        in a table of one column, empty cells.
         """
         empty_cell = "" if len(self.names) > 1 else "^$|"
         return rf'{empty_cell}^\s|\s$|["\r\n{self.delimiter}]'
@@ -52,9 +52,9 @@ class CsvWriter(TextWriter):
         return super().format(passthrough, values)
 
     def plain_numbers(self, values: Values) -> Data:
-        """Return the text of values (n_b, m), written by Arrow; the common case.
+        """Return the text of a block of results only, without a float format: the common case, written by Arrow.
 
-        No cell needs quotes here, and Arrow's compute functions need not be loaded.
+        No number needs quotes, and Arrow's compute functions need not be loaded.
         """
         columns = [floats(column) for column in values.T]
         batch = pa.RecordBatch.from_arrays(columns, names=self.names)

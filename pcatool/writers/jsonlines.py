@@ -57,7 +57,7 @@ class JsonLinesWriter(TextWriter):
 
 
 def check_format(float_format: str) -> None:
-    """Refuse a float format whose output is not a JSON number."""
+    """Raise `UsageError` for a float format, such as "%+.3f", whose output is not a JSON number."""
     for probe in PROBE_VALUES:
         shown = float_format % probe
         try:
@@ -70,7 +70,7 @@ def check_format(float_format: str) -> None:
 
 
 def json_objects(names: Sequence[str], cells: Sequence[pa.Array]) -> pa.Array:
-    """Return one JSON object per row, from columns of JSON tokens."""
+    """Return one JSON object per row; `cells` are columns from `json_tokens`, with the key of each in `names`."""
     pieces: list[pa.Array | pa.Scalar] = []
     for name, column in zip(names, cells, strict=True):
         start = "," if pieces else "{"
@@ -79,7 +79,7 @@ def json_objects(names: Sequence[str], cells: Sequence[pa.Array]) -> pa.Array:
 
 
 def json_tokens(column: pa.Array) -> pa.Array:
-    """Return a column of any type as JSON tokens; null where a cell is missing, or a float is NaN or infinite."""
+    """Return the JSON text of each cell of a column of any type; null for a missing, NaN or infinite cell."""
     import pyarrow.compute as pc
 
     column = decoded(column)
@@ -97,7 +97,7 @@ def json_tokens(column: pa.Array) -> pa.Array:
 
 
 def quoted(words: pa.Array) -> pa.Array:
-    """Return texts as JSON strings."""
+    """Return texts as JSON strings: in quotes and escaped; null stays null."""
     import pyarrow.compute as pc
 
     if pc.match_substring_regex(words, NEEDS_ESCAPE).true_count:
@@ -107,7 +107,7 @@ def quoted(words: pa.Array) -> pa.Array:
 
 
 def struct_tokens(column: pa.Array) -> pa.Array:
-    """Return structs as JSON objects."""
+    """Return structs as the text of JSON objects; a missing struct as null."""
     import pyarrow.compute as pc
 
     names = [field.name for field in column.type]
@@ -116,7 +116,7 @@ def struct_tokens(column: pa.Array) -> pa.Array:
 
 
 def map_tokens(column: pa.Array) -> pa.Array:
-    """Return maps as JSON objects; keys of any type become text."""
+    """Return maps as the text of JSON objects, whose keys are the map's keys as text; a missing map as null."""
     entry = pa.struct([("key", column.type.key_type), ("value", column.type.item_type)])
     lists = column.cast(pa.list_(entry))
     keys, items = lists.flatten().flatten()
@@ -125,7 +125,10 @@ def map_tokens(column: pa.Array) -> pa.Array:
 
 
 def list_tokens(column: pa.Array, elements: pa.Array, opening: str, closing: str) -> pa.Array:
-    """Return lists, in the given brackets, from the tokens of all elements end to end; a missing list has none."""
+    """Return the text of each list in `column`, in these brackets; null for a missing list.
+
+    `elements` holds the JSON text of the elements of all lists, end to end; a missing list has no elements there.
+    """
     import pyarrow.compute as pc
 
     lengths = pc.if_else(column.is_valid(), column.value_lengths(), ZERO.cast(column.value_lengths().type))

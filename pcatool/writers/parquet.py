@@ -73,7 +73,10 @@ class ParquetWriter(Writer):
             start = stop
 
     def _add(self, passthrough: Sequence[pa.Array], values: Values) -> None:
-        """Add rows that fit into the current group; values are copied, because the caller may reuse their memory."""
+        """Add rows that fit into the current row group, and write the group if it is full.
+
+        Values are copied, because the caller may reuse their memory.
+        """
         self._values[:, self._filled : self._filled + len(values)] = values.T
         self._passthrough.append(passthrough)
         self._filled += len(values)
@@ -96,7 +99,10 @@ class ParquetWriter(Writer):
 
 
 def open_parquet(buffer: ByteCollector, schema: pa.Schema, passthrough: Sequence[str]) -> pq.ParquetWriter:
-    """Return Arrow's writer into `buffer`; raise `UsageError` for a column type that Parquet cannot hold."""
+    """Return Arrow's Parquet writer into `buffer`; raise `UsageError` for a column type that Parquet cannot store.
+
+    `passthrough` names the passed-through columns, which are stored with dictionaries.
+    """
     # Results hardly ever repeat a value, so only passed-through columns get a dictionary.
     try:
         return pq.ParquetWriter(buffer, schema, use_dictionary=list(passthrough) or False)
@@ -109,7 +115,7 @@ def open_parquet(buffer: ByteCollector, schema: pa.Schema, passthrough: Sequence
 
 
 def storable(field: pa.Field) -> bool:
-    """Return whether Parquet can hold the type of a column."""
+    """Return whether Parquet can store the type of a column."""
     try:
         pq.ParquetWriter(ByteCollector(), pa.schema([field])).close()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
@@ -118,13 +124,16 @@ def storable(field: pa.Field) -> bool:
 
 
 def group_rows(schema: pa.Schema) -> int:
-    """Return the rows of a row group: as many as fit into GROUP_BYTES, within the bounds, by the column types."""
+    """Return the number of rows of a row group: as many as fit into GROUP_BYTES, from LEAST_ROWS to MOST_ROWS.
+
+    Only the column types decide.
+    """
     row = max(1, sum(value_bytes(kind) for kind in schema.types))
     return max(LEAST_ROWS, min(MOST_ROWS, GROUP_BYTES // row))
 
 
 def value_bytes(kind: pa.DataType) -> int:
-    """Return the bytes of a value of a type, assumed where the type does not give a size."""
+    """Return the size of one value of a type, in bytes; an assumed size for text and lists of any length."""
     if pa.types.is_fixed_size_list(kind):
         return int(kind.list_size) * value_bytes(kind.value_type)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):

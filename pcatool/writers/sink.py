@@ -43,9 +43,9 @@ ENCODER_BYTES = 1 << 20
 
 
 class ByteCollector:
-    """File object for Arrow to write into. `take` returns the bytes between calls.
+    """File object in memory into which Arrow writes; `take` removes and returns the bytes.
 
-    The sink is never called from inside Arrow, so that its exceptions do not pass through C++.
+    Arrow never writes to the sink itself, so that exceptions of the sink do not pass through C++.
     """
 
     closed = False
@@ -70,14 +70,14 @@ class ByteCollector:
         pass
 
     def take(self) -> bytes:
-        """Return the bytes written since the last call."""
+        """Return the bytes written since the last call, and forget them."""
         taken = b"".join(self._parts)
         self._parts.clear()
         return taken
 
 
 class Encoder(Protocol):
-    """Protocol of the compressors of zlib and bz2."""
+    """Protocol of a compressor, such as those of zlib and bz2."""
 
     def compress(self, data: bytes, /) -> bytes: ...
 
@@ -117,19 +117,22 @@ def compression_of(name: str) -> str:
 
 
 def uncompressed_name(name: str) -> str:
-    """Return the name without its compression ending, so that its ending is that of the format."""
+    """Return the name without an ending such as ".gz", so that it ends with the ending of the format."""
     return name[: len(name) - len(compression_of(name))]
 
 
 class Compressor:
-    """Encoder that is fed in pieces of one size."""
+    """Compressor that passes data to an `Encoder` in pieces of ENCODER_BYTES, whatever the size of the writes.
+
+    The ending, such as ".gz", chooses the encoder.
+    """
 
     def __init__(self, ending: str) -> None:
         self._encoder = ENCODERS[ending]()
         self._pending = bytearray()
 
     def feed(self, data: Data) -> bytes:
-        """Take data; return the compressed bytes that are ready."""
+        """Add data to compress; return the compressed bytes that are ready, perhaps none."""
         self._pending += data
         ready = []
         while len(self._pending) >= ENCODER_BYTES:
@@ -138,7 +141,7 @@ class Compressor:
         return b"".join(ready)
 
     def finish(self) -> bytes:
-        """Return the rest of the compressed bytes."""
+        """Return the last compressed bytes; no data may be added afterwards."""
         return self._encoder.compress(bytes(self._pending)) + self._encoder.flush()
 
 
@@ -149,10 +152,10 @@ LONGEST_STEM = 255 - 30
 
 
 class Sink:
-    """Sink for bytes to an open descriptor, used in a `with` block.
+    """Output for bytes, written to an open file descriptor; used in a `with` block.
 
-    The end of the block completes the output; an exception in the block abandons it. Raise `FileError` for an error of
-    the system, and `BrokenPipeError` where the reader of a pipe is gone.
+    The end of the block completes the output; an exception in the block abandons the output. Methods raise `FileError`
+    for an error of the system, and `BrokenPipeError` if the reader of a pipe is gone.
     """
 
     _owned = False  # for `_close`, where `__init__` of a subclass fails before there is a descriptor
@@ -164,7 +167,7 @@ class Sink:
         self._owned = owned  # whether to close the descriptor at the end; standard output stays open
 
     def write(self, data: Data) -> None:
-        """Write all of the data at once, compressed where the sink compresses."""
+        """Write all of the data before returning, through the compressor if the sink has one."""
         self._send(self._compressor.feed(data) if self._compressor else data)
 
     def _send(self, data: Data) -> None:
@@ -207,7 +210,7 @@ class Sink:
             raise
 
     def _close(self) -> None:
-        """Close the descriptor, once: after that, another file may get its number."""
+        """Close the descriptor if this sink owns it, only once: afterwards another file may get its number."""
         if self._owned:
             self._owned = False
             os.close(self._descriptor)
@@ -244,7 +247,7 @@ class AtomicFile(Sink):
             raise
 
     def _copy_attributes(self, old: os.stat_result) -> None:
-        """Copy owner, mode and attributes, including access lists, of the replaced file, as far as permitted."""
+        """Give the new file owner, mode and attributes (with access lists) of the replaced file, as far as allowed."""
         mode = stat.S_IMODE(old.st_mode) & 0o777
         attributes: tuple[str, ...] = ("user.", "system.")
         try:
@@ -272,7 +275,7 @@ class AtomicFile(Sink):
         self._sync_folder()
 
     def _link(self) -> None:
-        """Give the file its name; raise `FileError` where another program has taken the name meanwhile."""
+        """Give the complete file its name; raise `FileError` if another file has got the name by now."""
         try:
             os.link(self._temporary, self._target)
         except FileExistsError:
@@ -288,14 +291,14 @@ class AtomicFile(Sink):
             self._temporary.unlink()
 
     def _reserve(self) -> None:
-        """Create an empty file under the name, for the rename to replace; raise `FileError` where the name exists."""
+        """Create an empty file under the name, which the rename replaces; raise `FileError` if the name exists."""
         try:
             os.close(os.open(self._target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError:
             raise exists(self.label) from None
 
     def _sync_folder(self) -> None:
-        """Make the new name survive a power cut; errors are ignored, since the file is in place."""
+        """Write the folder to disk, so that the new name survives a power cut; errors are ignored."""
         with suppress(OSError):
             folder = os.open(self._target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
@@ -310,15 +313,15 @@ class AtomicFile(Sink):
         self._finished = True
 
     def __del__(self) -> None:
-        """Remove the temporary file where a signal came before the `with` block began."""
+        """Remove the temporary file if a signal came before the `with` block began."""
         if not self._finished:
             self._abandon()
 
 
 def open_sink(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = (), compress: bool = True) -> Sink:
-    """Return the sink for an output name, None or `-` for standard output; `compress` obeys the ending of the name.
+    """Return the sink for an output name, or for standard output (None or `-`); wait for the reader of a named pipe.
 
-    Raise as `inspect_target` does. A named pipe waits for its reader.
+    With `compress`, an ending such as ".gz" chooses a compression. Raise the errors of `inspect_target`.
     """
     target = inspect_target(output, no_clobber, inputs)
     ending = compression_of(target.label) if compress else ""
@@ -336,25 +339,29 @@ def open_sink(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = (
 
 
 def open_stream(target: Target) -> int:
-    """Return a new descriptor for a device, a pipe or an open stream; a named pipe waits here for its reader."""
+    """Return a new descriptor for a device, a pipe or an open stream; wait for the reader of a named pipe."""
     if target.descriptor is not None:
         return os.dup(target.descriptor)
     return os.open(target.path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
 
 
 def check_target(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = ()) -> None:
-    """Refuse an output that `open_sink` would refuse, before hours of work; create nothing."""
+    """Raise the error that `open_sink` would raise for an output, before hours of work; create nothing."""
     inspect_target(output, no_clobber, inputs)
 
 
 def write_whole(output: str | None, data: Data, *, no_clobber: bool, inputs: Sequence[str] = ()) -> None:
-    """Write data to an output, never compressed: a model file has one format, whatever its name."""
+    """Write data as the whole content of an output, never compressed: a model file has one format for all names."""
     with open_sink(output, no_clobber=no_clobber, inputs=inputs, compress=False) as sink:
         sink.write(data)
 
 
 def check_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
-    """Refuse an object that cannot be written, as far as early and cheap checks can tell."""
+    """Raise an error for an object in a store that cannot be written, as far as early and cheap checks show.
+
+    Errors are `UsageError` for a wrong name, and `FileError` for a lacking bucket or right, or, with `no_clobber`, for
+    an object that exists.
+    """
     from pcatool.stores.objects import place_of
     from pcatool.stores.providers import CanonicalName
 
@@ -409,7 +416,7 @@ class RemoteSink(Sink):
             raise cannot_spool(error, "the output") from None
 
     def _finish(self) -> None:
-        """Upload the object; with --no-clobber, check again just before the upload completes."""
+        """Upload the object; with --no-clobber, raise `FileError` if the object exists just before the upload ends."""
         from pcatool.stores.objects import place_of, upload
 
         place = place_of(self._output)

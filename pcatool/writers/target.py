@@ -38,7 +38,7 @@ class Target(NamedTuple):
 
 
 def inspect_target(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Target:
-    """Inspect an output and make every check that is possible before the work; create nothing.
+    """Return what is known about an output, after every check that is possible before the work; create nothing.
 
     Raise `UsageError` for an empty name and for an output that is also an input, `FileError` for an output that
     cannot be written or, with `no_clobber`, exists.
@@ -69,7 +69,7 @@ def inspect_target(output: str | None, no_clobber: bool, inputs: Sequence[str]) 
 
 
 def descriptor_of(output: str | None) -> int | None:
-    """Return the open descriptor that the name stands for, such as /dev/stdout; None for any other name.
+    """Return the open descriptor that a name such as /dev/stdout or `-` means; None for any other name.
 
     Opening such a name again would lose the file position that the shell's `>>` has set.
     """
@@ -80,7 +80,7 @@ def descriptor_of(output: str | None) -> int | None:
 
 
 def stat_of_stream(label: str, descriptor: int) -> os.stat_result:
-    """Return the status of an open descriptor; raise `FileError` where the stream is closed."""
+    """Return the status of an open descriptor; raise `FileError` if the stream is closed."""
     # Python sets sys.__stdout__ to None if standard output is closed at its start; since then another file may have
     # got descriptor 1.
     if descriptor == STDOUT and sys.__stdout__ is None:
@@ -92,7 +92,7 @@ def stat_of_stream(label: str, descriptor: int) -> os.stat_result:
 
 
 def stat_of_path(output: str) -> os.stat_result | None:
-    """Return the status of the file at a path; None where there is none."""
+    """Return the status of the file at a path; None if there is no file."""
     try:
         return Path(output).stat()
     except FileNotFoundError:
@@ -103,7 +103,7 @@ def stat_of_path(output: str) -> os.stat_result | None:
 
 
 def refuse_input(target: Target, inputs: Sequence[str]) -> None:
-    """Refuse an output that is the same file as an input, also under another name."""
+    """Raise `UsageError` for an output that is the same file as an input, also under another name."""
     if target.status is None or not stat.S_ISREG(target.status.st_mode):
         return
     for name in inputs:
@@ -118,7 +118,10 @@ def refuse_input(target: Target, inputs: Sequence[str]) -> None:
 
 
 def check_path(target: Target, no_clobber: bool) -> None:
-    """Refuse a path that cannot be written, or where a finished file could not be renamed into place."""
+    """Raise `FileError` for a path that cannot be written, or exists with `no_clobber`.
+
+    The folder must permit new files, because the complete file is renamed into the folder.
+    """
     label, folder = target.label, target.path.parent
     if label.endswith("/") or (target.status is not None and stat.S_ISDIR(target.status.st_mode)):
         raise unwritable(label, "it names a folder", "give the name of a file")
@@ -140,10 +143,10 @@ def check_path(target: Target, no_clobber: bool) -> None:
 
 
 def unwritable(label: str, why: str, remedy: str) -> FileError:
-    """Return the error for an output that cannot be written."""
+    """Return the error for the output `label` that cannot be written, with the reason and the remedy."""
     return FileError(f"cannot write {show(label)}: {why}", remedy)
 
 
 def exists(label: str) -> FileError:
-    """Return the error for an output that exists, with --no-clobber."""
+    """Return the error for the output `label`, which exists, when --no-clobber forbids to replace it."""
     return FileError(f"{show(label)} exists, and --no-clobber was given", "give another name, or move the file away")

@@ -35,10 +35,11 @@ BOM = b"\xef\xbb\xbf"
 
 
 class ArrowCsv:
-    """Parser of the columns in `types` (table column -> Arrow type), for chunks of a table `width` columns wide.
+    """Arrow's CSV parser for some columns of a table; parses chunks, each of whole rows as bytes.
 
-    With `clean`, only chunks without quotes, blank lines and missing cells are read, which is faster; other chunks
-    give None. With `empty_lines`, a blank line is a row.
+    `types` maps the number of each of these columns to its Arrow type; `width` is the number of columns of the table.
+    With `clean`, parsing is faster, and None is returned for chunks with quotes, blank lines or missing cells. With
+    `empty_lines`, a blank line is a row.
     """
 
     def __init__(
@@ -75,12 +76,12 @@ class ArrowCsv:
         )
 
     def read(self, chunk: Chunk) -> dict[int, pa.Array] | None:
-        """Return the columns by number; None if a row has another width than the table or a cell another type."""
+        """Return the columns of `types` by number; None if a row has another width or a cell another type."""
         table = self._table(chunk)
         return None if table is None else {c: table.column(i).chunk(0) for i, c in enumerate(self._columns)}
 
     def block(self, chunk: Chunk) -> NDArray[np.float64] | None:
-        """Return the columns as a block (n, d), where all are float64 without missing cells; None as in `read`."""
+        """Return the columns of `types`, all float64 and without missing cells, as X (n, d); None as in `read`."""
         table = self._table(chunk)
         # In one call of Arrow: column by column takes a tenth of the time of parsing, and holds the GIL.
         return None if table is None else table.to_batches()[0].to_tensor(row_major=False).to_numpy()
@@ -94,7 +95,7 @@ class ArrowCsv:
         return self.parse(data, chunk.rows)
 
     def parse(self, data: Buffer, rows: int) -> pa.Table | None:
-        """Parse normalized CSV; None where Arrow refuses it or finds another number of rows than `rows`."""
+        """Parse CSV text from `normalize`; None if Arrow refuses the text or finds more or fewer rows than `rows`."""
         try:
             table = csv.read_csv(pa.py_buffer(data), self._read, self._parse, self._convert)
         except pa.ArrowInvalid:
@@ -124,11 +125,11 @@ NEWLINE = 10
 
 
 def read_wide(chunk: Chunk, dialect: Dialect, width: int, ignored: Sequence[int] = ()) -> NDArray[np.float64] | None:
-    """Read all cells as one column and return them reshaped (rows, width), NaN where a cell is missing.
+    """Return all cells of a chunk as numbers (rows, width), NaN where a cell is missing.
 
-    Cells of the `ignored` columns may hold text; they come out as 0, or NaN where they are empty. Return None for a
-    chunk that needs another parser: comments, runs of blanks, lone carriage returns, rows of another width, quotes
-    around a separator, or a cell that Arrow does not read as a number.
+    Arrow parses the chunk as one long column. Cells of the `ignored` columns may hold text, and become 0, or NaN if
+    empty. Return None for a chunk that needs another parser: with comments, runs of blanks, lone carriage returns, rows
+    of another width, quotes around a separator, or a cell that Arrow does not read as a number.
     """
     if dialect.comment is not None or dialect.blanks:
         return None
@@ -143,7 +144,7 @@ def read_wide(chunk: Chunk, dialect: Dialect, width: int, ignored: Sequence[int]
         data = bytes(data) + b"\n"
     text, separator = np.frombuffer(data, dtype=np.uint8), ord(dialect.separator)
     is_separator = text == separator
-    if not _is_even(text, is_separator, chunk.rows, width):
+    if not _has_shape(text, is_separator, chunk.rows, width):
         return None
     # Arithmetic turns the separators into line ends, six times as fast as replacing them.
     lines = is_separator.view(np.uint8)
@@ -162,8 +163,8 @@ def read_wide(chunk: Chunk, dialect: Dialect, width: int, ignored: Sequence[int]
     return cells.reshape(chunk.rows, width)
 
 
-def _is_even(text: NDArray[np.uint8], is_separator: NDArray[np.bool_], rows: int, width: int) -> bool:
-    """Return whether the text has `rows` lines of exactly `width` fields each."""
+def _has_shape(text: NDArray[np.uint8], is_separator: NDArray[np.bool_], rows: int, width: int) -> bool:
+    """Return whether the text has `rows` lines of `width` fields each; `is_separator` is the mask of separators."""
     ends = np.flatnonzero(text == NEWLINE)
     if len(ends) != rows:
         return False
@@ -183,12 +184,12 @@ def _zero(lines: NDArray[np.uint8], columns: Sequence[int], width: int) -> None:
 
 
 def empty_columns(X: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return the mask of the columns of X (n, d) without any number."""
+    """Return the mask (d,) of the columns of X (n, d) that are NaN in all rows."""
     return np.asarray(np.isnan(X).all(axis=0))
 
 
 class Parsed(NamedTuple):
-    """A parsed chunk."""
+    """A parsed chunk: features as float64, passthrough columns as text."""
 
     X: Array  # (n, d), NaN where a cell is missing
     passthrough: Sequence[pa.Array]  # passthrough columns, as text
@@ -197,7 +198,10 @@ class Parsed(NamedTuple):
 
 @dataclass(frozen=True)
 class ChunkParser:
-    """Parse the chunks of one table into X and passthrough columns; made by `CsvTable.parts`, called in any worker."""
+    """Parser of the chunks of one table into float64 features and passthrough columns.
+
+    Made by `CsvTable.parts`; a worker calls it with each chunk.
+    """
 
     name: str  # of the table, for error messages
     dialect: Dialect
@@ -211,8 +215,8 @@ class ChunkParser:
     def __call__(self, chunk: Chunk) -> Parsed:
         """Parse a chunk with the fastest parser that can read it.
 
-        Raise `BadCell` for a cell that is not a number, and `DataError` for a ragged row, bytes that are not UTF-8, or
-        a NUL byte.
+        Raise `BadCell` for a feature cell that is not a finite number (or, in a boolean column, neither true nor
+        false), and `DataError` for a ragged row, bytes that are not UTF-8, or a NUL byte.
         """
         clean = None if self.unclean_lines or self._is_wide else self._parse_clean(chunk)
         if clean is not None and len(self.features) == self.width:
@@ -223,7 +227,10 @@ class ChunkParser:
         return parsed
 
     def _parse(self, chunk: Chunk) -> Parsed:
-        """Try the parsers from the fastest to the slowest; the last one reads every valid chunk."""
+        """Parse a chunk, also with quotes and missing cells: try the parsers, the fastest first.
+
+        The last parser reads every valid chunk, and raises the error for any other chunk.
+        """
         if self._has_text_after_quote(chunk):
             return self._parse_requoted(chunk) or self._parse_exactly(chunk)
         return (
@@ -239,10 +246,10 @@ class ChunkParser:
         return has_text_after_quote(chunk.normalized(self.dialect), self.dialect)
 
     def _parse_requoted(self, chunk: Chunk) -> Parsed | None:
-        """Parse a chunk with fields like "1"2 by Arrow, after `requoted`; None where Arrow cannot read the chunk.
+        """Parse a chunk with fields like "1"2 by Arrow, after `requoted`; None if Arrow cannot read the chunk.
 
-        The quotes stay in such a cell, so Arrow cannot read it as the number 12. Passthrough columns must lose the
-        quotes, so with such columns the result is None.
+        The quotes stay in these cells, so that Arrow does not read "1"2 as the number 12. Cells of passthrough columns
+        must lose their quotes, so the result is None if there are passthrough columns.
         """
         if self.passthrough:
             return None
@@ -255,7 +262,7 @@ class ChunkParser:
         return replace(self, dialect=self.dialect.normalized)
 
     def _parse_clean(self, chunk: Chunk) -> Parsed | None:
-        """Parse a chunk of finite numbers only; for any other chunk return None and record its line."""
+        """Parse a chunk of finite numbers only; for any other chunk return None, and add it to `unclean_lines`."""
         X = self._as_clean.block(chunk) if self._as_clean is not None else None
         # Arrow reads 1e400 as infinity, and more spellings as NaN than the dialect allows.
         if X is None or not all_finite(X):
@@ -265,16 +272,16 @@ class ChunkParser:
 
     @property
     def rows_at_once(self) -> int:
-        """Rows of a chunk."""
+        """Number of rows to cut for each chunk, chosen by the number of features."""
         d = len(self.features)
         # Folded columns have no cost of their own, so half a block is enough; the text is then in memory four times.
         return block_rows(d) // 2 if self._is_wide else rows_at_once(d)
 
     def bytes_at_once(self, row: float, size: int | None, parts: int, *, alone: bool = False) -> int:
-        """Return the bytes of memory for reading `parts` chunks at once.
+        """Return the estimated memory, in bytes, for reading `parts` chunks at the same time.
 
-        `row` is the size of a row of text in bytes, `size` that of all text, None where unknown. With `alone`, no
-        chunks of other files are read at the same time.
+        `row` is the mean size of a row of text in bytes; `size` is the size of the whole text, None if unknown. With
+        `alone`, no chunks of other files are read at the same time.
         """
         size = size or sys.maxsize
         rows = min(self.rows_at_once, size / max(row, 1.0), MOST_BYTES / max(row, 1.0))
@@ -302,7 +309,7 @@ class ChunkParser:
         return sorted(set(range(self.width)).difference(f.column for f in self.features))
 
     def _parse_folded(self, chunk: Chunk) -> Parsed | None:
-        """Parse a wide chunk as one column; None where `read_wide` cannot, or a number is infinite."""
+        """Parse a chunk of many columns with `read_wide`; None if `read_wide` returns None or a number is infinite."""
         cells = read_wide(chunk, self.dialect, self.width, self._others)
         if cells is None or np.isinf(cells).any():
             return None
@@ -320,14 +327,17 @@ class ChunkParser:
 
     @cached_property
     def _as_clean(self) -> ArrowCsv | None:
-        """Parser for chunks without quotes and missing cells; None where features or passthrough columns forbid it."""
+        """Arrow's parser for chunks without quotes and missing cells; None if a column to read is not numeric.
+
+        None also where `_as_numbers` is None.
+        """
         if self._as_numbers is None or self.passthrough or any(f.boolean for f in self.features):
             return None
         return ArrowCsv(self.dialect, self.width, {f.column: pa.float64() for f in self.features}, clean=True)
 
     @cached_property
     def _as_numbers(self) -> ArrowCsv | None:
-        """Parser in which Arrow converts the numbers; None where Arrow cannot follow the dialect."""
+        """Arrow's parser, converting cells to numbers; None if Arrow cannot read the dialect's numbers."""
         if self.dialect.has_marks or self.dialect.has_numeric_null:
             return None
         types = {f.column: pa.bool_() if f.boolean else pa.float64() for f in self.features}
@@ -335,13 +345,13 @@ class ChunkParser:
 
     @cached_property
     def _as_text(self) -> ArrowCsv:
-        """Parser in which Arrow only finds the cells, as text; the dialect converts them."""
+        """Arrow's parser, returning all cells as text; the dialect converts the text to numbers later."""
         return ArrowCsv(
             self.dialect, self.width, dict.fromkeys([*(f.column for f in self.features), *self.passthrough], TEXT)
         )
 
     def _parse_by_arrow(self, chunk: Chunk, reader: ArrowCsv) -> Parsed | None:
-        """Parse a chunk by Arrow; None where another parser must read the chunk or report its error."""
+        """Parse a chunk with `reader`; None for a chunk that another parser must read or raise an error for."""
         arrays = reader.read(chunk)
         if arrays is None:
             return None

@@ -31,7 +31,10 @@ SHARE_TO_SEARCH = 1 / 8
 
 
 def count_in_numbers(X: Array, nulls: Iterable[str] = repeat("null")) -> dict[str, int]:
-    """Count nulls and NaN in X (n, d) of a table that is not text; `nulls` names the nulls of each column."""
+    """Return how often each spelling of a missing cell occurs in X (n, d) of a table that is not text.
+
+    NaN counts as "NaN". Arrow's nulls count under the word in `nulls`, which has one word for each column.
+    """
     missing, null = np.isnan(X).sum(axis=0), is_null(X).sum(axis=0)
     counts = Counter({"NaN": int((missing - null).sum())})
     for word, count in zip(nulls, null.tolist(), strict=False):
@@ -42,11 +45,11 @@ def count_in_numbers(X: Array, nulls: Iterable[str] = repeat("null")) -> dict[st
 def count_in_text(
     X: Array, columns: Sequence[int], chunk: Chunk, dialect: Dialect, width: int, name: str
 ) -> Mapping[str, int]:
-    """Count the spellings of the missing cells of X (n, d), which was read from `chunk`.
+    """Return how often each spelling of a missing cell occurs in X (n, d), which was read from `chunk`.
 
-    `columns` gives the table column of each column of X.
+    `columns` has, for each column of X, its number in the table.
     """
-    # Column by column: X is stored that way, and `_by_arrow` needs the cells of a column in one run.
+    # Column by column: X is stored that way, and `_by_arrow` needs the cells of a column side by side.
     features, rows = np.nonzero(np.isnan(X).T)
     if not len(rows):
         return {}
@@ -55,7 +58,10 @@ def count_in_text(
 
 
 def cells_at(rows: Index, columns: Index, chunk: Chunk, dialect: Dialect, width: int, name: str) -> pa.Array:
-    """Return the text of the cells at (rows[i], columns[i]) of a chunk; the cells of a column must be in one run."""
+    """Return the text of the cells at (rows[i], columns[i]) of a chunk.
+
+    `columns` must be grouped: equal column numbers stand side by side.
+    """
     for read in (_between_separators, _by_arrow):
         cells = read(chunk, dialect, width, rows, columns)
         if cells is not None:
@@ -64,7 +70,7 @@ def cells_at(rows: Index, columns: Index, chunk: Chunk, dialect: Dialect, width:
 
 
 def _trimmed(cells: Mapping[str, int]) -> dict[str, int]:
-    """Add up the counts of spellings that differ only in the blanks around them."""
+    """Return the counts with blanks around the spellings removed; counts of equal spellings are added up."""
     counts: Counter[str] = Counter()
     for cell, count in cells.items():
         counts[cell.strip()] += count
@@ -77,10 +83,10 @@ def _counted(cells: pa.Array) -> dict[str, int]:
 
 
 def _between_separators(chunk: Chunk, dialect: Dialect, width: int, rows: Index, columns: Index) -> pa.Array | None:
-    """Cut the cells out of the bytes between separators, much faster than parsing.
+    """Return the cells at (rows[i], columns[i]), cut out of the bytes between separators: much faster than parsing.
 
-    Return None where some separator or line end may not end a cell: text with quotes, lone carriage returns, blank
-    lines or rows of another width.
+    Return None for text in which a separator or line end may not end a cell: text with quotes, lone carriage returns,
+    blank lines or rows of another width.
     """
     data = chunk.data if chunk.plain else chunk.normalized(dialect)
     if b"\r" in data:
@@ -103,21 +109,24 @@ def _between_separators(chunk: Chunk, dialect: Dialect, width: int, rows: Index,
 
 
 def _texts(text: NDArray[np.uint8], starts: Index, stops: Index) -> pa.Array:
-    """Return an array of strings, one from each start to its stop."""
+    """Return the strings text[starts[i]:stops[i]] as an Arrow array."""
     offsets = np.concatenate([[0], np.cumsum(stops - starts)]).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(_joined(text, starts, stops))]
     return pa.Array.from_buffers(TEXT, len(starts), buffers)
 
 
 def _joined(text: NDArray[np.uint8], starts: Index, stops: Index) -> NDArray[np.uint8]:
-    """Return the bytes from each start to its stop, joined."""
+    """Return the bytes text[starts[i]:stops[i]] for all i, end to end."""
     lengths = stops - starts
     ends = np.cumsum(lengths)
     return text[np.repeat(stops - ends, lengths) + np.arange(ends[-1])]
 
 
 def _by_arrow(chunk: Chunk, dialect: Dialect, width: int, rows: Index, columns: Index) -> pa.Array | None:
-    """Parse only the chosen columns; None where Arrow cannot read the chunk. `columns` has one run per column."""
+    """Return the cells at (rows[i], columns[i]), parsed by Arrow; None if Arrow cannot read the chunk.
+
+    Arrow parses only these columns. `columns` must be grouped, as in `cells_at`.
+    """
     starts = np.flatnonzero(np.diff(columns, prepend=-1))
     arrays = ArrowCsv(dialect, width, dict.fromkeys(columns[starts].tolist(), TEXT)).read(chunk)
     if arrays is None:
@@ -131,6 +140,6 @@ def _indices(rows: Index) -> pa.Array:
 
 
 def _exactly(chunk: Chunk, dialect: Dialect, name: str, rows: Index, columns: Index) -> pa.Array:
-    """Parse the chunk cell by cell, and return the chosen cells."""
+    """Return the cells at (rows[i], columns[i]), after parsing the whole chunk in plain Python."""
     cells = [cells for _, cells in rows_of(chunk, dialect, name)]
     return text_array([cells[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True)])

@@ -43,7 +43,10 @@ TO_PLAIN = str.maketrans({**dict.fromkeys(MINUS, "-"), **dict.fromkeys(IGNORED_M
 
 
 def is_in_other_script(cell: str, dialect: Dialect) -> bool:
-    """Return whether the cell is a number once Unicode digits and signs, quotation and invisible marks are plain."""
+    """Return whether the cell is a number only after its Unicode digits, signs and quotation marks are replaced.
+
+    Digits and signs become ASCII; quotation marks and invisible characters are removed.
+    """
     text = cell.translate(TO_PLAIN)
     text = "".join(str(unicodedata.decimal(c, c)) for c in text)
     return text != cell and dialect.number(unicodedata.normalize("NFKC", text)) is not None
@@ -72,29 +75,32 @@ OtherCells: TypeAlias = Callable[[], Mapping[Place, Sequence[str]]]
 
 
 class Remedy(NamedTuple):
-    """A cell that is a number only with other options, and the remedy that names these options."""
+    """Remedy that names the options with which cells are read as numbers, and one of these cells as an example."""
 
     example: str
     remedy: str
 
 
 class Trial(NamedTuple):
-    """A candidate dialect, and its reading of the cells."""
+    """A candidate dialect, tried on the cells of a column that are no numbers, and on the other columns."""
 
     dialect: Dialect
-    numbers: tuple[float | None, ...]  # the cells as numbers; None for a cell that is not a number
-    unread: dict[Place, str]  # for each other column that loses numbers: the first cell that is no number any more
-    more: int  # cells of other columns that become numbers
+    numbers: tuple[float | None, ...]  # the cells of the column as numbers; None for a cell that is not a number
+    lost: dict[Place, str]  # for each other column that loses numbers: the first cell that is no number any more
+    gained: int  # cells of other columns that become numbers
     rank: tuple[int, ...]  # the larger, the better
 
     @property
     def numbers_read(self) -> int:
-        """Number of cells that are numbers."""
+        """Number of cells of the column that the dialect reads as numbers."""
         return sum(number is not None for number in self.numbers)
 
 
 def remedy_for_column(cells: Sequence[str], dialect: Dialect, others: OtherCells = dict) -> Remedy | None:
-    """Return the remedy that reads the most cells of a column; None where no dialect reads at least half of them."""
+    """Return the remedy that reads the most cells of a column as numbers; None if no dialect reads half of the cells.
+
+    `others` returns the cells of the other columns, since options apply to them too.
+    """
     likely = _marked_cells(cells)
     if 2 * len(likely) < len(cells):
         return None
@@ -107,7 +113,10 @@ def remedy_for_column(cells: Sequence[str], dialect: Dialect, others: OtherCells
 def remedy_for_marked_number(
     cell: str, cells: Sequence[str], feature: Feature, dialect: Dialect, others: OtherCells = dict
 ) -> str | None:
-    """Return the remedy for one bad cell of a column of numbers; None where no marks make the cell a number."""
+    """Return the remedy for one bad cell of a column of numbers; None if no dialect reads the cell as a number.
+
+    `cells` are all cells of the column; `others` returns the cells of the other columns.
+    """
     if remedy_for_column([cell], dialect) is None:
         return None
     numbers = [c for c in dict.fromkeys(cells) if dialect.number(c) is not None]
@@ -121,12 +130,15 @@ def remedy_for_marked_number(
 
 
 def _marked_cells(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
-    """Return the cells that have the characters of a marked number, IP addresses excluded."""
+    """Return the cells that consist of digits, marks and signs of numbers only; IP addresses are left out."""
     return [c for c in cells if MARKED_NUMBER.fullmatch(c.strip()) and not IP_ADDRESS.fullmatch(c.strip())]
 
 
 def _best_trials(cells: Sequence[str], dialect: Dialect, others: OtherCells, needed: int = 0) -> list[Trial]:
-    """Return the best trials, one for each distinct reading of the cells; the first `needed` must be numbers."""
+    """Return the trials of the candidate dialects that read the cells best; none if no dialect reads a number.
+
+    Several trials are equally good and read different numbers. All of them read the first `needed` cells as numbers.
+    """
     signs = {c for cell in cells for c in cell if c in SYMBOLS}
     every = others()
     per_column = MOST_CELLS_EXAMINED // max(len(every), 1) + 1
@@ -143,37 +155,40 @@ def _best_trials(cells: Sequence[str], dialect: Dialect, others: OtherCells, nee
         if trial.rank == best:
             found.setdefault(trial.numbers, []).append(trial)
     # Where the column allows two readings, the one that reads more cells of other columns wins.
-    most = max((trial.more for alike in found.values() for trial in alike), default=0)
-    likely = [alike for alike in found.values() if len(found) == 1 or max(trial.more for trial in alike) == most]
+    most = max((trial.gained for alike in found.values() for trial in alike), default=0)
+    likely = [alike for alike in found.values() if len(found) == 1 or max(trial.gained for trial in alike) == most]
     return [min(alike, key=lambda trial: _changes(dialect, trial.dialect)) for alike in likely]
 
 
 def _try(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[Place, Sequence[str]]) -> Trial:
-    """Read the cells, and those of the other columns, with dialect `new` instead of `old`."""
+    """Return the result of reading `cells`, and the cells of other columns, with dialect `new` instead of `old`."""
     numbers = tuple(_number(cell, new) for cell in cells)
-    unread: dict[Place, str] = {}
-    more = 0
+    lost: dict[Place, str] = {}
+    gained = 0
     for place, column in others.items():
         for cell in column:
             now, then = old.number(cell), new.number(cell)
             if now is not None and then is None:
-                unread.setdefault(place, cell)
-            more += now is None and then is not None
+                lost.setdefault(place, cell)
+            gained += now is None and then is not None
     # Rank: the most cells of the column, then the fewest changes of options that the user gave, then the fewest other
     # columns that lose numbers.
     overridden = (old.decimal != "." and new.decimal != old.decimal) + (new.thousands != old.thousands is not None)
     read = sum(number is not None for number in numbers)
-    return Trial(new, numbers, unread, more, (read, -overridden, -len(unread)))
+    return Trial(new, numbers, lost, gained, (read, -overridden, -len(lost)))
 
 
 def _number(cell: str, dialect: Dialect) -> float | None:
-    """Return the cell as a number; None for text, and for a fraction of a currency without decimals."""
+    """Return the cell as a number; None for text, and for a fraction of a currency without decimals, such as ¥1.5."""
     number = dialect.number(cell)
     return None if number is not None and set(cell) & set(WITHOUT_DECIMALS) and not number.is_integer() else number
 
 
 def _candidates(dialect: Dialect, strip: str) -> Iterator[Dialect]:
-    """Yield the candidate dialects: the user's own marks first, then the usual ones."""
+    """Yield `dialect` with characters to strip, and with each usual pair of decimal and thousands marks.
+
+    The user's own marks come first.
+    """
     taken = {*strip, *(dialect.comment or "")}
     for decimal, thousands in dict.fromkeys(((dialect.decimal, dialect.thousands), (".", None), *MARKS)):
         # A remedy adds options and cannot remove --thousands.
@@ -182,7 +197,10 @@ def _candidates(dialect: Dialect, strip: str) -> Iterator[Dialect]:
 
 
 def _remedy_of(cells: Sequence[str], old: Dialect, trials: Sequence[Trial]) -> Remedy:
-    """Return an example and the remedy; of several trials the first two are named with the values they read."""
+    """Return the remedy with the options of the trial, and a cell that these options make a number.
+
+    Several trials disagree on a cell: the remedy names the options of the first two, each with its value of the cell.
+    """
     if len(trials) == 1:
         trial = trials[0]
         read = zip(cells, trial.numbers, strict=True)
@@ -202,9 +220,9 @@ def _plain(number: float | None) -> str:
 
 
 def _other_columns_note(trial: Trial) -> str:
-    if not trial.unread:
+    if not trial.lost:
         return ""
-    (name, _), cell = next(iter(trial.unread.items()))
+    (name, _), cell = next(iter(trial.lost.items()))
     return f" (column {show(name)} has other marks: {show(cell)})"
 
 
@@ -213,7 +231,10 @@ def _changes(old: Dialect, new: Dialect) -> int:
 
 
 def _options_of(old: Dialect, trial: Trial) -> str:
-    """Return the options that turn `old` into the dialect of the trial, and -x for columns that lose numbers."""
+    """Return the options, as typed, that turn `old` into the trial's dialect, and -x for columns that lose numbers.
+
+    More than MOST_NAMED columns get no -x.
+    """
     new = trial.dialect
     flags = {
         "--strip": (old.strip, new.strip),
@@ -221,8 +242,8 @@ def _options_of(old: Dialect, trial: Trial) -> str:
         "--thousands": (old.thousands, new.thousands),
     }
     words = [f"{flag} {_quoted(now)}" for flag, (before, now) in flags.items() if now and now != before]
-    if trial.unread and len(trial.unread) <= MOST_NAMED:
-        words += [exclusion(*place) for place in trial.unread]
+    if len(trial.lost) <= MOST_NAMED:
+        words += [exclusion(*place) for place in trial.lost]
     return " ".join(words)
 
 
@@ -235,7 +256,10 @@ ReadAgain: TypeAlias = Callable[[], Sequence[Sequence[str]]]
 
 
 def remedy_for_cell(cell: str, feature: Feature, features: Sequence[Feature], dialect: Dialect, rows: ReadAgain) -> str:
-    """Return the remedy for a cell that is no number, from the other cells of its column and the other features."""
+    """Return the remedy for a cell of a number column that is not a number.
+
+    `rows` reads the rows of the chunk again: the other cells of the column and of `features` decide the remedy.
+    """
 
     def cells(column: int) -> list[str]:
         return [row[column] for row in rows() if column < len(row)]
@@ -256,7 +280,11 @@ def remedy_for_cell(cell: str, feature: Feature, features: Sequence[Feature], di
 
 
 def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dialect: Dialect) -> str | None:
-    """Return the remedy for a column of text and numbers; None for a single text among numbers, which is a bad cell."""
+    """Return the remedy for a column that mixes text and numbers, such as `cell`.
+
+    Return None if no cell is a number, or if `cell` is the only text and not the first cell: then the cell is wrong,
+    not the column.
+    """
     filled = [c for c in column if not dialect.is_missing(c)]
     numbers = [c for c in filled if dialect.number(c) is not None]
     texts = [c for c in filled if dialect.number(c) is None]
@@ -279,7 +307,8 @@ def ragged_row_error(
 ) -> DataError:
     """Return the error for a row whose number of fields is not `width`.
 
-    `first_below_header` says whether `rows` start directly below the header; None where there is no header.
+    `place` names the file and the line. `rows` reads the rows of the chunk again; `first_below_header` says whether
+    these begin directly below the header, None where there is no header.
     """
     there = f"{len(cells)} field" + ("s" if len(cells) != 1 else "")
     expected = f"but the {'first row' if first_below_header is None else 'header'} has {width}"
@@ -298,9 +327,9 @@ def ragged_row_error(
 
 
 def _remedy_for_longer_rows(rows: Sequence[Sequence[str]], width: int, dialect: Dialect) -> str | None:
-    """Return the remedy where every row has one field more than the header; else None.
+    """Return the remedy if every row has one field more than the header; else None.
 
-    A header of one field may also be a title above the names; that case is None too.
+    Return None also for a header of one field that may be a title above the names.
     """
     if any(len(row) != width + 1 for row in rows):
         return None

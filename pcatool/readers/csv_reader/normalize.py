@@ -26,7 +26,7 @@ EDGE = rb"(?P<edge>(?:\A|(?<=[\r\n]))[ \t]+|[ \t]+(?=[\r\n]|\Z))"
 
 
 def normalize(data: bytes, dialect: Dialect) -> bytes:
-    """Return the rows as ordinary CSV, every row on its own line as before, separated by `dialect.separator`."""
+    """Return the rows as ordinary CSV with `dialect.separator`: no comments, no runs of blanks, same line numbers."""
     if dialect.single_column:
         data = _blank_lines_filled(data, dialect)
     if dialect.comment is not None and (mark := dialect.comment.encode()) in data:
@@ -35,7 +35,7 @@ def normalize(data: bytes, dialect: Dialect) -> bytes:
 
 
 def _blank_lines_filled(data: bytes, dialect: Dialect) -> bytes:
-    """Write a quoted empty cell on every blank line."""
+    """Return the data with a quoted empty cell on every blank line."""
     if b'"' in data:
         return _quoted_or(dialect, BLANK_LINE).sub(lambda found: found[0] or b'""', data)
     # Without quotes `replace` does it, forty times as fast as the pattern. The second pass finds the pairs of newlines
@@ -45,7 +45,7 @@ def _blank_lines_filled(data: bytes, dialect: Dialect) -> bytes:
 
 
 def _without_comments(data: bytes, mark: bytes, dialect: Dialect) -> bytes:
-    """Remove comments, from the mark to the end of the line, and the blanks before them."""
+    """Return the data without comments (from the mark to the end of the line) and the blanks before them."""
     pieces, at, padding = [], 0, dialect.comment_padding
     for found in _quoted_or(dialect, re.escape(mark) + rb"[^\r\n]*").finditer(data):
         if found[0].startswith(mark):
@@ -56,7 +56,7 @@ def _without_comments(data: bytes, mark: bytes, dialect: Dialect) -> bytes:
 
 
 def _join_blanks(data: bytes, dialect: Dialect) -> bytes:
-    """Replace each run of blanks by one space, and remove blanks at both ends of lines."""
+    """Return the data with one space for each run of blanks, and without blanks at both ends of lines."""
     if b'"' in data:
         return _quoted_or(dialect, EDGE + b"|[ \t]+").sub(_join_run, data)
     data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(b"\t", b" ")
@@ -72,16 +72,16 @@ def _join_run(found: re.Match[bytes]) -> bytes:
 
 
 def _replacement(data: bytes, start: int, end: int) -> bytes:
-    """Return the bytes that replace data[start:end]: mostly none.
+    """Return the bytes that stay if data[start:end] is removed: none, except a newline between CR and LF.
 
-    Between CR and LF a newline stays, because CR and LF would join to one line end.
+    Without this newline, CR and LF would join to one line end.
     """
     return b"\n" if data[start - 1 : start] == b"\r" and data[end : end + 1] == b"\n" else b""
 
 
 @cache
 def _quoted_or(dialect: Dialect, pattern: bytes) -> re.Pattern[bytes]:
-    """Compile a pattern that matches a quoted field or `pattern`.
+    """Compile a regular expression that matches a whole quoted field, or else `pattern` outside quotes.
 
     Each branch begins with its own fixed characters, which keeps the search fast.
     """
@@ -93,7 +93,7 @@ NEWLINE, RETURN, QUOTE = 10, 13, 34
 
 
 def has_text_after_quote(data: bytes, dialect: Dialect) -> bool:
-    """Return whether some quoted field has text after its closing quote; `data` is normalized and starts at a row."""
+    """Return whether a quoted field has text after its closing quote; `data` is normalized and begins with a row."""
     if b'"' not in data:
         return False
     text = np.frombuffer(data, dtype=np.uint8)
@@ -107,7 +107,7 @@ def has_text_after_quote(data: bytes, dialect: Dialect) -> bool:
 
 
 def requoted(data: bytes, dialect: Dialect) -> bytes:
-    """Quote each field that has text after its closing quote as a whole; its inner quotes become part of the cell."""
+    """Return the data with fields such as "1"2 quoted as a whole, so that their quotes become part of the cell."""
     pieces, at = [], 0
     for field in _fields(data, dialect):
         pieces += [data[at : field.start()], b'"', field["quoted"], b'""', field["rest"].replace(b'"', b'""'), b'"']
@@ -116,12 +116,12 @@ def requoted(data: bytes, dialect: Dialect) -> bytes:
 
 
 def _fields(data: bytes, dialect: Dialect) -> Iterator[re.Match[bytes]]:
-    """Yield the quoted fields with more than blanks after their closing quote."""
+    """Yield a match of `_pattern` for each quoted field with text, not only blanks, after its closing quote."""
     return (field for field in _pattern(dialect.separator).finditer(data) if field["rest"].strip(b" \t"))
 
 
 @cache
 def _pattern(separator: str) -> re.Pattern[bytes]:
-    """Compile a pattern for a quoted field (`quoted`) and the text after its closing quote (`rest`)."""
+    """Compile a regular expression for a quoted field: the group `rest` is the text after its closing quote."""
     ends = re.escape(separator.encode()) + rb"\r\n"
     return re.compile(b'"(?<![^' + ends + b']")(?P<quoted>[^"]*(?:""[^"]*)*)"(?P<rest>[^' + ends + b"]*)")

@@ -25,7 +25,7 @@ BOOLEANS = {"true": 1.0, "false": 0.0}
 
 
 def _read_and_written(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[tuple[Row, Row]]:
-    """Yield every row twice: as CSV defines the cells, and with the quotes kept in fields like "a"b."""
+    """Yield each row as a pair: with the cells as CSV defines them, and with the quotes kept in fields like "a"b."""
     data = chunk.normalized(dialect)
     if not has_text_after_quote(data, dialect):
         return ((row, row) for row in rows_of(chunk, dialect, name))
@@ -42,10 +42,10 @@ def parse(
     name: str,
     line_below_header: int | None,
 ) -> tuple[Array, list[list[str]]]:
-    """Parse a chunk; return X (n, d), NaN where a cell is missing, and the cells of the passthrough columns as text.
+    """Return X (n, d) of a chunk, NaN where a cell is missing, and the cells of each passthrough column as text.
 
-    `line_below_header` is None where there is no header. Raise `BadCell` for a cell that is not a finite number, and
-    `DataError` for a row with another number of fields than `width`.
+    `line_below_header` is the number of the line below the header, None where there is no header. Raise `BadCell` for
+    a feature cell that is not a finite number, and `DataError` for a row with another number of fields than `width`.
     """
     values: list[list[float | None]] = []
     texts: list[list[str]] = [[] for _ in passthrough]
@@ -71,7 +71,7 @@ def parse(
 
 
 def _value(cell: str, feature: Feature, dialect: Dialect) -> float | None:
-    """Return the cell as a finite number, NaN where it is missing; None where it is neither."""
+    """Return the cell as a finite number, 1 or 0 in a boolean column, NaN if missing; None for any other cell."""
     if dialect.is_missing(cell):
         return math.nan
     value = BOOLEANS.get(cell.strip().lower()) if feature.boolean else dialect.number(cell)

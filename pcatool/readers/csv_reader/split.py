@@ -1,4 +1,4 @@
-"""Split a stream of bytes at row ends, without parsing the rows; split rows into cells where few are needed.
+"""Split a stream of bytes at row ends, without parsing the rows; split single chunks into rows and cells.
 
 A line end inside quotes does not end a row. A blank line is not a row, except in a table of one column.
 """
@@ -31,7 +31,7 @@ NO_POSITIONS: Positions = np.zeros(0, dtype=np.int64)
 
 
 class OpenQuote(Exception):
-    """Raised where the input ends inside quotes; `position` is the opening quote in the buffer."""
+    """Raised if the input ends inside quotes; `position` is the index of the opening quote in the buffer."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)
@@ -41,9 +41,9 @@ class OpenQuote(Exception):
 class RowEnds:
     """Search for row ends in a buffer that grows at its end and loses whole rows at its start; used by `RowCutter`.
 
-    A quote opens a field only at the start of the field. While every quote stands where CSV allows it, the number of
-    quotes so far tells whether a line end is inside a field. Otherwise, and for comments and runs of blanks, a
-    pattern matches row by row.
+    A quote opens a field only at the start of the field. While quotes occur only where CSV allows them, a line end is
+    inside a field after an odd number of quotes. Otherwise, and for comments and runs of blanks, a regular expression
+    matches row by row.
     """
 
     def __init__(self, dialect: Dialect, start: int = 0) -> None:
@@ -57,20 +57,20 @@ class RowEnds:
         self.plain_from = start  # the bytes searched from here on have no quotes, and every line is a row
 
     def forget(self, count: int) -> None:
-        """Shift all positions after the buffer lost its first `count` bytes."""
+        """Subtract `count` from all stored positions, after the first `count` bytes were removed from the buffer."""
         self.start -= count
         self.plain_from -= count
         self._seen -= count
 
     def open_quote(self, data: bytes) -> int | None:
-        """Return the position of the quote that is still open at the end of `data`; None where none is open."""
+        """Return the position of the quote that is still open at the end of `data`; None if no quote is open."""
         row = self._row.match(data, self.start)
         return None if row is None or row["open"] is None else row.start("open")
 
     def find(self, data: bytes, last: bool) -> Positions:
-        """Return the ends of the rows completed since the last call; `last` says that nothing follows `data`.
+        """Return the end positions in `data`, the whole buffer, of the rows completed since the last call.
 
-        Raise `OpenQuote` where the input ends inside quotes.
+        `last` says that the input ends with `data`. Raise `OpenQuote` if the input ends inside quotes.
         """
         # A final carriage return may be the first half of CR LF; the next byte decides.
         stop = len(data) if last or not data.endswith(b"\r") else len(data) - 1
@@ -85,7 +85,7 @@ class RowEnds:
         return ends
 
     def _count_quotes(self, data: bytes, stop: int) -> Positions | None:
-        """Find row ends by counting quotes; None where a quote stands inside an unquoted field."""
+        """Return the row ends before `stop`, found by counting quotes; None if an unquoted field contains a quote."""
         text = np.frombuffer(data, dtype=np.uint8)
         breaks = _positions_of(text, NEWLINE, self._seen, stop)
         if data.find(b"\r", self._seen, stop) >= 0:
@@ -109,7 +109,7 @@ class RowEnds:
         return (breaks if self._dialect.single_column else breaks[~blank]) + 1
 
     def _at_field_starts(self, text: NDArray[np.uint8], opening: Positions) -> bool:
-        """Return whether each opening quote stands at the start of a field, or follows a closing quote directly."""
+        """Return whether each position in `opening` is the start of a field, or directly after a closing quote."""
         before = text[np.maximum(opening - 1, 0)]
         good = (opening == 0) | (before == NEWLINE) | (before == RETURN) | (before == QUOTE)
         for separator in self._dialect.separators:
@@ -117,14 +117,14 @@ class RowEnds:
         return bool(np.all(good))
 
     def _blank(self, text: NDArray[np.uint8], breaks: Positions) -> NDArray[np.bool_]:
-        """Return the mask of the line ends that end a blank line."""
+        """Return the mask of the positions in `breaks`, all line ends, that end a blank line."""
         starts = np.concatenate([[self.start], breaks[:-1] + 1])[: len(breaks)]
         length = breaks - starts
         blank: NDArray[np.bool_] = (length == 0) | ((length == 1) & (text[starts] == RETURN))
         return blank
 
     def _row_by_row(self, data: bytes, stop: int, last: bool) -> Positions:
-        """Find row ends with the pattern of a row; raise `OpenQuote` where the input ends inside quotes."""
+        """Return the row ends, found by matching row by row; raise `OpenQuote` if the input ends inside quotes."""
         self.plain_from = len(data)
         ends: list[int] = []
         at = self.start
@@ -146,7 +146,7 @@ class RowEnds:
         return np.array(ends, dtype=np.int64)
 
     def _holds_cells(self, row: re.Match[bytes]) -> bool:
-        """Return whether a line is a row, and not a blank line or a comment alone."""
+        """Return whether a matched line is a row of cells, and not a blank line or only a comment."""
         body = row["body"]
         if self._dialect.single_column and row["note"] is None:
             return True
@@ -168,9 +168,9 @@ def _with_lone_returns(text: NDArray[np.uint8], newlines: Positions, returns: Po
 
 
 def _row_pattern(dialect: Dialect) -> re.Pattern[bytes]:
-    """Compile the pattern of a row: `body`, `note` (a comment) and `end` (the line end).
+    """Compile the regular expression of a row, with groups `body`, `note` (a comment) and `end` (the line end).
 
-    `open` is a quote that is never closed, and all text after it. No capturing group stands inside a possessive
+    Group `open` is a quote that is never closed, and all text after it. No capturing group is inside a possessive
     repeat, because some releases of Python 3.11 handle that wrongly.
     """
     apart = re.escape(dialect.separators)
@@ -226,7 +226,7 @@ class Chunk(NamedTuple):
         return self.buffer.find(mark, self.start, self.stop) >= 0
 
     def normalized(self, dialect: Dialect) -> bytes:
-        """Return the rows as ordinary CSV, every row on its own line as before, separated by `dialect.separator`."""
+        """Return the rows as ordinary CSV, as `normalize` does; unchanged if the dialect is ordinary already."""
         return normalize(self.data, dialect) if dialect.needs_normalizing else self.data
 
 
@@ -237,7 +237,7 @@ Row: TypeAlias = tuple[int, list[str]]  # line number, cells
 
 
 def check_utf8(chunk: Chunk, name: str) -> None:
-    """Refuse bytes that are not UTF-8, also in columns that are left out, so that all columns are treated alike."""
+    """Raise `DataError`, with the line, for bytes that are not UTF-8, even in columns that are not used."""
     if chunk.data.isascii():
         return
     try:
@@ -250,14 +250,14 @@ def check_utf8(chunk: Chunk, name: str) -> None:
 
 
 def check_nul(chunk: Chunk, name: str) -> None:
-    """Refuse NUL bytes, also in columns that are left out."""
+    """Raise `DataError`, with the line, for a NUL byte, even in columns that are not used."""
     if chunk.has(b"\0"):
         place = f"{name}, line {chunk.first_line + count_lines(chunk.data[: chunk.data.find(0)])}"
         raise DataError(f"{place}: the line has a NUL byte", "check whether the file is damaged or incomplete")
 
 
 def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[Row]:
-    """Yield line number and cells of every row; refuse text that is not UTF-8."""
+    """Yield the line number and the cells of every row; raise `DataError` for text that is not UTF-8."""
     check_utf8(chunk, name)
     text = io.StringIO(chunk.normalized(dialect).decode("utf-8"), newline="")
     reader = csv.reader(text, delimiter=dialect.separator)
@@ -269,7 +269,7 @@ def rows_of(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[Row]:
 
 
 class RowCutter:
-    """Cut a stream of text into chunks of whole rows, which may hold line ends in quotes; `rows` gives the next."""
+    """Cutter of a stream of text into chunks of whole rows; `rows` returns the next chunk."""
 
     def __init__(self, stream: ByteStream, dialect: Dialect, name: str, skip_lines: int = 0) -> None:
         self.name = name
@@ -285,11 +285,11 @@ class RowCutter:
 
     @property
     def line(self) -> int:
-        """Line number of the input where the next row begins, or the blank lines and comments before that row."""
+        """Line number in the input of the first line that `rows` has not passed: a row, blank line or comment."""
         return self._line
 
     def use_dialect(self, dialect: Dialect) -> None:
-        """Find the ends of all rows from here on again, by another dialect."""
+        """Follow another dialect from the next row on: search the buffer for row ends again."""
         self._row_ends, self._ends = RowEnds(dialect, self._at), NO_POSITIONS
         self._find_ends(self._done)
 
@@ -306,7 +306,7 @@ class RowCutter:
     def ready(self) -> bool:
         """Return whether `rows` can return at once: a whole row has arrived, or the end of the input.
 
-        Bytes that have arrived are read; nothing is waited for.
+        Read the bytes that have arrived, without waiting for more.
         """
         while not len(self._ends) and not self._done:
             if not self._stream.ready():
@@ -319,10 +319,10 @@ class RowCutter:
         return self._done and not len(self._ends)
 
     def peek(self, most: int, *, eager: bool = False) -> Chunk | None:
-        """Return up to `most` rows without moving past them; None at the end of the input.
+        """Return a chunk of the next rows, up to `most`, without moving past them; None at the end of the input.
 
-        Fewer rows come back at the end of the input, for rows of more than MOST_BYTES, and, if `eager`, where waiting
-        for more would block.
+        The chunk has fewer rows at the end of the input, if `most` rows have more than MOST_BYTES, or, with `eager`, if
+        waiting for more rows would block.
         """
         while len(self._ends) < most and not self._done and not self._enough_bytes():
             if eager and len(self._ends) and not self._stream.ready():
@@ -337,7 +337,7 @@ class RowCutter:
         return Chunk(self._buffer, count, self._line, plain, self._at, int(self._ends[count - 1]))
 
     def rows(self, most: int, *, eager: bool = False) -> Chunk | None:
-        """Return the rows of `peek`, and move past them."""
+        """Return the chunk that `peek` returns, and move past its rows."""
         chunk = self.peek(most, eager=eager)
         if chunk is not None:
             self._ends = self._ends[chunk.rows :]
@@ -351,7 +351,10 @@ class RowCutter:
         return len(self._ends) > 0 and int(self._ends[-1]) - self._at >= MOST_BYTES
 
     def _fill(self, most: int, eager: bool) -> None:
-        """Read about as many bytes as the rows that `most` still lacks, in one go, and find their ends."""
+        """Read about as many bytes as `most` rows need in the buffer, and find the ends of the new rows.
+
+        With `eager`, stop reading where more bytes would have to be waited for.
+        """
         there = len(self._buffer) - self._at
         missing = int((most - len(self._ends)) * self.bytes_a_row * 1.02)
         # At least a quarter of the buffer: a long row may be matched again from its start after each read.
@@ -371,7 +374,7 @@ class RowCutter:
         self._find_ends(last=not piece)
 
     def _find_ends(self, last: bool) -> None:
-        """Find the ends of the rows that are complete in the buffer; `last` says that the stream is at its end.
+        """Append the ends of the rows that are now complete to `_ends`; `last` says that the stream is at its end.
 
         Raise `DataError` for a quote that is never closed, and for a row longer than LONGEST_ROW.
         """

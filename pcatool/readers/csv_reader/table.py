@@ -34,7 +34,7 @@ __all__ = ["CsvTable", "TsvTable", "all_numbers", "profile"]
 
 
 def all_numbers(first: Chunk, width: int, dialect: Dialect, name: str) -> bool:
-    """Return whether every cell of the first row is a number; then no further rows need to be profiled."""
+    """Return whether every cell of the first row is a number; then all columns are columns of numbers."""
     if width >= WIDE and not (dialect.has_marks or dialect.has_numeric_null):
         row = read_wide(first, dialect, width)
         return row is not None and bool(np.isfinite(row).all())
@@ -45,10 +45,10 @@ def all_numbers(first: Chunk, width: int, dialect: Dialect, name: str) -> bool:
 def profile(
     chunk: Chunk, names: Sequence[str], dialect: Dialect, name: str, line_below_header: int | None
 ) -> tuple[Column, ...]:
-    """Return the columns with their kinds, judged by the rows of a chunk.
+    """Return the columns with their kinds (number, text, boolean, marked number, empty), judged by the rows of a chunk.
 
-    `line_below_header` is None where there is no header. Raise `DataError` for rows that cannot be split into the
-    columns.
+    `line_below_header` is the number of the line below the header, None where there is no header. Raise `DataError` for
+    rows with another number of fields than `names`.
     """
     check_utf8(chunk, name)
     if len(names) >= WIDE and not (dialect.has_marks or dialect.has_numeric_null):
@@ -77,7 +77,7 @@ def _unclear(chunk: Chunk, dialect: Dialect, name: str) -> Sequence[int]:
 
 
 class _Texts(Mapping[int, Sequence[str]]):
-    """Mapping from the place of a column to its first cells as text, read on first use: few tables need them."""
+    """Mapping from the number of a column to its first cells as text, read by Arrow on first use."""
 
     def __init__(self, chunk: Chunk, dialect: Dialect, width: int) -> None:
         self._read = chunk, dialect, width
@@ -102,12 +102,12 @@ class _Texts(Mapping[int, Sequence[str]]):
 
 
 def _others_than(column: int, names: Sequence[str], all_columns: Mapping[int, Sequence[str]]) -> OtherCells:
-    """Return a function that gives the cells of all columns but one."""
+    """Return a function that returns the cells of each column except `column`, by name and number of the column."""
     return lambda: {(names[other], other): cells for other, cells in all_columns.items() if other != column}
 
 
 def _column(name: str, cells: pa.Array, dialect: Dialect, others: OtherCells) -> Column:
-    """Return a column with its kind; where the first cell is a number, as in most columns, no other is looked at."""
+    """Return a column with its kind; a number in the first cell, as most columns have, saves looking at other cells."""
     begins_with_number = _is_number(cells[0].as_py(), dialect)
     return Column(name) if begins_with_number else column_of_cells(name, cells.to_pylist(), dialect, others)
 
@@ -119,8 +119,8 @@ def _is_number(cell: str, dialect: Dialect) -> bool:
 def column_of_cells(name: str, cells: Sequence[str], dialect: Dialect, others: OtherCells = dict) -> Column:
     """Return a column with its kind, judged by its cells.
 
-    One number makes it a number column; a text in it is then a bad cell. `others` gives the cells of the other
-    columns, by their place.
+    A single number makes the column a number column, in which a text is a bad cell. `others` returns the cells of the
+    other columns, by name and number.
     """
     if any(_is_number(c, dialect) for c in cells):
         return Column(name)
@@ -163,9 +163,9 @@ WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 
 
 def check_separator(first: Chunk, rows: Callable[[], Chunk | None], dialect: Dialect, name: str) -> None:
-    """Refuse a header of one field that another usual separator would split.
+    """Raise `DataError` for a header of one field that another usual separator would split.
 
-    `rows` returns the first rows, whose numbers may need further options.
+    `first` holds the header; `rows` returns the first rows below, from which the remedy takes options for numbers.
     """
     line, cells = next(rows_of(first, dialect, name))
     if len(cells) != 1:
@@ -180,7 +180,7 @@ def check_separator(first: Chunk, rows: Callable[[], Chunk | None], dialect: Dia
 
 
 def options_for_marks(header: Chunk, rows: Chunk | None, dialect: Dialect, name: str) -> str:
-    """Return the options that read the marked numbers of the first rows, " --decimal ','"; "" where it is not clear."""
+    """Return the options that read the numbers of the first rows, such as " --decimal ','"; "" if none or not clear."""
     _, names = next(rows_of(header, dialect, name))
     remedies: set[str] = set()
     try:
@@ -197,7 +197,7 @@ def options_for_marks(header: Chunk, rows: Chunk | None, dialect: Dialect, name:
 
 
 def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
-    """Refuse a comment mark that is a usual separator and leaves one field of the header: columns would be lost."""
+    """Raise `DataError` for a comment mark that is a usual separator and cuts off all fields but one of the header."""
     mark = dialect.comment
     if mark not in SEPARATORS:
         return
@@ -210,7 +210,7 @@ def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
 
 
 def blanks_remedy(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
-    """Return the remedy for a table of one column that blanks split into columns, one of them of numbers; else "".
+    """Return the remedy for a table of one column if blanks separate several columns, some of numbers; else "".
 
     `names` is the header line, None where there is no header. R's write.table separates by blanks, quotes texts, and
     writes a name before each row.
@@ -232,7 +232,10 @@ def blanks_remedy(names: Chunk | None, rows: Chunk, dialect: Dialect) -> str:
 
 
 def check_names(cells: list[str], dialect: Dialect, place: str, reporter: Reporter) -> None:
-    """Check for a header that may be a row of data: note a header of whole numbers, refuse one with fractions."""
+    """Check for a header that may be a row of data: note a header of whole numbers only.
+
+    Raise `DataError` if at least half of the names are numbers and one of these has a fraction.
+    """
     filled = [c for c in cells if c.strip()]
     numbers = [c for c in filled if dialect.number(c) is not None]
     fractions = [c for c in numbers if not WHOLE.fullmatch(c)]
@@ -247,7 +250,7 @@ def check_names(cells: list[str], dialect: Dialect, place: str, reporter: Report
 
 
 def check_text(cells: list[str], place: str) -> None:
-    """Refuse a header with NUL bytes: the file has another encoding, or is not text."""
+    """Raise `DataError` for a header with NUL bytes: the file has another encoding, or is not text."""
     text = "".join(cells)
     if "\0" in text:
         # UTF-16 without a byte-order mark looks like text with a NUL byte beside every letter.
@@ -260,17 +263,17 @@ def check_text(cells: list[str], place: str) -> None:
 
 
 def check_is_table(cells: list[str], place: str) -> None:
-    """Refuse JSON, HTML and other text that is not a table, by its beginning."""
+    """Raise `DataError` if the first cell begins like JSON, HTML or other text that is not a table."""
     for beginning, (what, remedy) in NOT_TABLES.items():
         if beginning.match(cells[0]):
             raise DataError(f"{place}: the text is {what}, not a table", remedy)
 
 
 def with_row_name(names: list[str], first: list[str] | None) -> list[str]:
-    """Return the column names with a name for the first column, which holds the row names.
+    """Return the header `names`, with a name for the column of row names added if the header has none.
 
-    R's write.table writes no name for that column, R's write.csv and pandas write an empty one. `first` is the first
-    row, None where the table has none.
+    R's write.table writes no name for that column; R's write.csv and pandas write an empty name. `first` holds the
+    cells of the first row, None for a table without rows.
     """
     made_up = ROW_NAME
     while made_up in names:
@@ -286,8 +289,8 @@ def with_row_name(names: list[str], first: list[str] | None) -> list[str]:
 class CsvTable:
     """An open text table: its column names are known, its rows are not yet read.
 
-    Follows the protocol `Table` of `readers.base`. Raise `DataError` for an empty file and for a header that shows
-    that the file is not a table or that an option is wrong.
+    Follows the protocol `Table` of `readers.base`. Opening raises `DataError` for an empty file, and for a header that
+    shows that the file is not a table or that an option is wrong.
     """
 
     default_delimiter = ","  # separates the fields unless -d is given
@@ -319,7 +322,7 @@ class CsvTable:
             self._cutter.use_dialect(self.dialect)
 
     def _names(self, reporter: Reporter) -> list[str]:
-        """Read and check the header; without a header, count the fields of the first row: c1, c2, ..."""
+        """Return the column names, read from the header and checked; without a header, c1, c2, ... for each field."""
         # Eager: on a pipe, the rows after the header may arrive much later.
         first = self._cutter.rows(1, eager=True) if not self.nameless else self._cutter.peek(1, eager=True)
         if first is None:
@@ -354,7 +357,10 @@ class CsvTable:
         )
 
     def _profile(self) -> tuple[Column, ...]:
-        """Return the columns with their kinds, by the first row where possible, else by the first block of rows."""
+        """Return the columns with their kinds, judged by the first row if it has numbers only, else by the first block.
+
+        A column of row names is judged like any other column.
+        """
         first = self._cutter.peek(1)
         names = [c.name for c in self.columns]
         if first is None:
@@ -373,7 +379,7 @@ class CsvTable:
         return columns
 
     def _check_blanks(self) -> None:
-        """Refuse a table of one column that runs of blanks would split into columns."""
+        """Raise `DataError` for a table of one column that runs of blanks would split into columns."""
         rows = self._cutter.peek(FIRST_ROWS)
         if (
             self.dialect.single_column
@@ -384,7 +390,7 @@ class CsvTable:
             raise DataError(f"{self.name}: blanks separate numbers in the only column, {name}", remedy)
 
     def expected_rows(self) -> int | None:
-        """Return about how many rows there are, from the size of the first ones; None where no size is known."""
+        """Return the approximate number of rows, from the sizes of the input and of its first rows; None if unknown."""
         if self._size is None:
             return None
         chunk = self._cutter.peek(block_rows(len(self.columns)))
@@ -422,7 +428,7 @@ class CsvTable:
         eager: bool = False,
         run: Runner = run_serially,
     ) -> Iterator[Part]:
-        """Yield all rows in order, as chunks with their parser."""
+        """Yield all rows in order, as chunks of text, each with the parser of the table."""
         parser = ChunkParser(
             self.name, self.dialect, len(self.columns), tuple(features), tuple(passthrough), self._line_below_header
         )
@@ -458,7 +464,7 @@ class CsvPart:
     parser: ChunkParser
 
     def batch(self) -> Batch:
-        """Parse the rows; raise as `ChunkParser` does."""
+        """Return the parsed rows; raise as `ChunkParser` does."""
         parsed = self.parser(self.chunk)
         X = parsed.X
         found = partial(self._spellings, X), partial(self._rounded, X)
@@ -470,7 +476,7 @@ class CsvPart:
         return count_in_text(X, columns, self.chunk, parser.dialect, parser.width, parser.name)
 
     def _rounded(self, X: Array) -> RoundedCell | None:
-        """Return the first whole number that float64 cannot hold exactly; None where there is none."""
+        """Return the first cell whose whole number float64 rounds; None if float64 holds all whole numbers exactly."""
         parser = self.parser
         features, rows = above_2_53(X)
         if not len(rows):

@@ -18,17 +18,17 @@ __all__ = ["ParquetData", "largest_group_bytes", "reads_columns_singly"]
 
 
 class ParquetLayout(NamedTuple):
-    """The facts that follow from the schema of a file alone."""
+    """Numbers of leaf columns, dictionary columns and column kinds of a file, derived from its schema alone."""
 
     leaves: list[list[int]]  # numbers of the Parquet leaf columns of each column
     dictionaries: frozenset[int]  # dictionary-encoded columns, whose indices may be out of range in damaged files
-    columns: tuple[Column, ...] | None  # None if some types do not determine the column
+    columns: tuple[Column, ...] | None  # None if the kind of some column depends on its values
 
 
 class SchemaKey:
-    """A schema as a cache key, equal to schemas of the same columns.
+    """Cache key that holds a schema; two keys are equal if their schemas are.
 
-    Its hash is the number of columns; Arrow's own hash creates an object for each column.
+    The hash is the number of columns; Arrow's own hash creates an object for each column.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -56,7 +56,7 @@ def _layout_of(key: SchemaKey) -> ParquetLayout:
 
 
 def _leaves(fields: Any) -> Iterator[list[int]]:
-    """Yield the leaf numbers of each field; nested fields have several."""
+    """Yield, for each field, the numbers of its Parquet leaf columns; nested fields have several."""
     first = 0
     for field in fields:
         count = _count_leaves(field.type)
@@ -154,11 +154,11 @@ class ParquetData:
         self.file = None
 
     def leaves(self, columns: Sequence[int]) -> list[int]:
-        """Return the numbers of the Parquet leaf columns of these columns."""
+        """Return the numbers of the Parquet leaf columns that store these columns, in order."""
         return [leaf for column in columns for leaf in self._layout.leaves[column]]
 
     def batches(self, rows: int, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """Yield some columns as record batches of up to `rows` rows.
+        """Yield these columns of all row groups to read, as record batches of up to `rows` rows.
 
         Columns are given by number, since names may occur twice or contain the dots that separate nested names.
         """
@@ -179,7 +179,7 @@ class ParquetData:
             raise self._damaged_error(error) from None
 
     def iter_columns(self, columns: Sequence[int]) -> Generator[tuple[int, pa.ChunkedArray], None, None]:
-        """Yield the number and the data of some columns of a small file, one after the other; then close the file."""
+        """Yield the number and all data of each of these columns of a small file; then close the file."""
         leaves = self.leaves(columns)
         metadata = self.metadata
         try:
@@ -207,7 +207,7 @@ class ParquetData:
             self.free_footer()
 
     def read_columns(self, file: parquet.ParquetFile, group: int, columns: Sequence[int]) -> pa.Table:
-        """Return some columns of a row group, read by `file`, one of the readers of this file."""
+        """Return these columns of a row group; `file` is the reader to use, `self.file` or one from `open_again`."""
         reader: Any = file.reader
         read = partial(reader.read_row_group, group, column_indices=self.leaves(columns), use_threads=False)
         try:
@@ -218,7 +218,10 @@ class ParquetData:
         return table
 
     def _sample(self, column: int) -> pa.Array | None:
-        """Return the first batch of a column that holds a value; None if there is none or the type says enough."""
+        """Return the first batch of a column with a value in it; None if all cells are missing.
+
+        Return None also, without reading, if the type alone determines the kind of the column.
+        """
         if not needs_sample(self.schema.field(column).type):
             return None
         arrays = (batch.column(0) for batch in self.batches(SAMPLE_ROWS, [column]))
@@ -234,7 +237,7 @@ class ParquetData:
                 data.column(i).validate(full=True)
 
     def _read(self, read: Callable[[], Any]) -> Any:
-        """Return the result of `read`; from a store, signals such as Ctrl-C interrupt it, unlike waiting in Arrow."""
+        """Return `read()`; for a file in a store, let signals such as Ctrl-C interrupt the call, as Arrow does not."""
         if not self._opened.remote:
             return read()
         from pcatool.stores.interruptible_calls import interruptible
@@ -242,7 +245,10 @@ class ParquetData:
         return interruptible(read)
 
     def _damaged_error(self, error: Exception) -> Exception:
-        """Return the error for the user: of the store, of a changed file, or of damaged data."""
+        """Return the error for the user: the error of the store, if there was one, else that the data are damaged.
+
+        Raise `FileError` if the file changed while it was read, and `MemoryError` if memory was lacking.
+        """
         check_memory(error)
         if self._opened.failure is not None:
             return self._opened.failure
@@ -254,7 +260,7 @@ class ParquetData:
 
 
 def _remote_buffer(metadata: parquet.FileMetaData) -> int:
-    """Return the buffer size of each column, in bytes, for a file in a store."""
+    """Return the size of the read buffer of each column, in bytes, for a file in a store."""
     columns: int = max(metadata.num_columns, 1)
     return max(BUFFER, min(LARGEST_BUFFER, MOST_FETCHED // columns))
 

@@ -35,7 +35,7 @@ MOST_COLUMNS = 1024
 
 
 class TransposedGroup:
-    """A matrix (rows, d) in a temporary file, written by columns and read by blocks of rows.
+    """A row group as a matrix (rows, d) in a temporary file, written by columns and read by blocks of rows.
 
     The file holds block after block, each in column order. Threads may write different columns, or read different
     blocks, at the same time.
@@ -48,17 +48,17 @@ class TransposedGroup:
 
     @property
     def starts(self) -> range:
-        """First row of each block."""
+        """Number of the first row of each block."""
         return range(0, self.rows, self.height)
 
     def write(self, first: int, X: Array) -> None:
-        """Write X (rows, g) as the columns from number `first` on; in each block, these are one piece of the file."""
+        """Write X (rows, g) as the columns `first` to `first + g - 1`, with one write for each block."""
         for start in self.starts:
             part = X[start : start + self.height]
             self._spool.put([part.ravel(order="F").data.cast("B")], 8 * (start * self.d + first * len(part)))
 
     def block(self, start: int) -> Array:
-        """Return the block (h, d) that starts at row `start`."""
+        """Return the rows from `start` to the end of the block, (h, d) with h at most `height`."""
         block = empty_block(min(self.height, self.rows - start), self.d)
         self._spool.get(block.T.data.cast("B"), 8 * start * self.d)
         return block
@@ -73,22 +73,22 @@ class TransposedInMemory(TransposedGroup):
         self._X = empty_block(rows, d)
 
     def write(self, first: int, X: Array) -> None:
-        """Write X (rows, g) as the columns from number `first` on."""
+        """Write X (rows, g) as the columns `first` to `first + g - 1`."""
         self._X[:, first : first + X.shape[1]] = X
 
     def block(self, start: int) -> Array:
-        """Return the block (h, d) that starts at row `start`."""
+        """Return the rows from `start` to the end of the block, (h, d) with h at most `height`."""
         rows = self._X[start : start + self.height]
         return rows if rows.flags.f_contiguous else np.array(rows, order="F")
 
 
 def portion_columns(rows: int, d: int) -> int:
-    """Return how many of d columns of a row group are read together when it is transposed."""
+    """Return how many columns are read together to transpose a row group of d columns."""
     return columns_at_once(rows, PORTION_IN_MEMORY_BYTES if 8 * rows * d <= IN_MEMORY_BYTES else PORTION_BYTES)
 
 
 def columns_at_once(rows: int, size: int) -> int:
-    """Return how many columns of this many rows fit in `size` bytes, from 1 to MOST_COLUMNS."""
+    """Return how many float64 columns of this many rows fit in `size` bytes, from 1 to MOST_COLUMNS."""
     return int(np.clip(size // (8 * max(rows, 1)), 1, MOST_COLUMNS))
 
 
@@ -97,7 +97,7 @@ ColumnIterator = Callable[[Sequence[int]], Generator[tuple[int, pa.ChunkedArray]
 
 
 class SmallFilePart(NamedTuple):
-    """A whole small file as one part, which is read by the thread that parses it."""
+    """All rows of a small file as one part; `batch` reads the file, in the thread that calls it."""
 
     height: int  # rows of the file
     rows: ArrowRows
@@ -158,7 +158,7 @@ SMALL_FILE = 16 << 20
 
 
 class ReadMemory(NamedTuple):
-    """Memory that reading takes, in bytes."""
+    """Estimated memory for reading a file, in bytes: a fixed amount, and amounts for each part of its rows."""
 
     fixed: int = 0  # independent of the number of parts
     per_parsed: int = 0  # for each part that a thread works on
@@ -168,14 +168,14 @@ class ReadMemory(NamedTuple):
     portions_first: bool = False  # all portions are freed before there is a part
 
     def total(self, parts: int) -> int:
-        """Return the bytes for this many parts in hand."""
+        """Return the bytes for this many parts in memory at once, some of them still being parsed."""
         busy = max(parts - QUEUED_TASKS, 1)
         held, portions = busy * self.per_parsed + parts * self.per_held, min(busy * self.portion, self.portions)
         return self.fixed + (max(held, portions) if self.portions_first else held + portions)
 
 
 class ParquetTable:
-    """An open Parquet file as a `Table`; chooses the way of reading by the size and width of the file."""
+    """An open Parquet file as a `Table`; by its size and width, `parts` reads it by rows, whole or transposed."""
 
     nameless = False
     text = False
@@ -287,7 +287,10 @@ class ParquetTable:
         return ReadMemory(fixed=self._open_bytes(needed) + more + batch, per_held=batch + 8 * cells)
 
     def _memory_transposed(self, d: int) -> ReadMemory:
-        """Return the memory of transposing: all numbers if they are few, some columns for each thread, and blocks."""
+        """Return the memory of transposing row groups of d features: columns for each thread, and blocks of rows.
+
+        Small row groups are transposed in memory, so all of their numbers count too.
+        """
         rows, numbers = max(self.group_rows, default=0), self._group_bytes(d)
         portion = PORTION_COPIES * 8 * rows * portion_columns(rows, d)
         several = self._opened.one_of_many or len(self.group_rows) > 1
@@ -327,19 +330,20 @@ class ParquetTable:
         return self._open_bytes(columns, SAFE_COPIES) > most
 
     def _group_bytes(self, d: int) -> int:
-        """Return the bytes of d features of the largest row group as numbers."""
+        """Return the bytes of d features of the largest row group as float64."""
         return 8 * d * max(self.group_rows, default=0)
 
     def _open_bytes(self, columns: Sequence[int], copies: int = OPEN_COPIES) -> int:
-        """Return the most memory, in bytes, of the open columns when reading by rows, without the rows themselves.
+        """Return an upper bound on the memory, in bytes, of the open columns when reading by rows, without the rows.
 
-        An upper bound: the size of each column is not used, since Arrow crashes the process if that field is damaged.
+        `copies` is how often Arrow holds the data of a column. The stored size of each column is not used, since Arrow
+        crashes the process if that field is damaged.
         """
         leaves = len(self._data.leaves(columns))
         return READER * leaves + min(copies * largest_group_bytes(self._data.metadata), OPEN_COLUMN * leaves)
 
     def _transposed(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
-        """Yield the rows of each row group, transposed, block by block."""
+        """Transpose one row group after the other, and yield its rows in blocks."""
         first_row = self._first_row
         for group in self._data.groups:
             transposed = self._transpose(group, features, first_row, run)
@@ -349,7 +353,10 @@ class ParquetTable:
             first_row += transposed.rows
 
     def _transpose(self, group: int, features: tuple[Feature, ...], first_row: int, run: Runner) -> TransposedGroup:
-        """Transpose a row group, a few columns at a time; each thread at work has its own reader of the file."""
+        """Return a row group, read and transposed a few columns at a time; each thread has its own reader of the file.
+
+        `first_row` is the number in the file of the first row of the group.
+        """
         metadata = self._data.metadata
         rows = metadata.row_group(group).num_rows
         transposed = (TransposedInMemory if 8 * rows * len(features) <= IN_MEMORY_BYTES else TransposedGroup)(
@@ -373,7 +380,7 @@ class ParquetTable:
         return transposed
 
     def _numbers(self, file: parquet.ParquetFile, group: int, features: tuple[Feature, ...], first_row: int) -> Array:
-        """Return some features of a row group (rows, g)."""
+        """Return these features of a row group as numbers (rows, g), read by `file`."""
         columns = sorted(by_column(features))
         table = self._data.read_columns(file, group, columns)
         arrays = {column: pa.concat_arrays(table.column(i).chunks) for i, column in enumerate(columns)}
