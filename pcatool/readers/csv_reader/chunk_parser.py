@@ -262,7 +262,7 @@ class ChunkParser:
         return replace(self, dialect=self.dialect.normalized)
 
     def _parse_clean(self, chunk: Chunk) -> Parsed | None:
-        """Parse a chunk of finite numbers only; for any other chunk return None, and add it to `unclean_lines`."""
+        """Parse a chunk of finite numbers only; for any other chunk return None and extend `unclean_lines`."""
         X = self._as_clean.block(chunk) if self._as_clean is not None else None
         # Arrow reads 1e400 as infinity, and more spellings as NaN than the dialect allows.
         if X is None or not all_finite(X):

@@ -81,7 +81,7 @@ class Dialect:
 
     @cached_property
     def has_numeric_null(self) -> bool:
-        """Whether a number, such as -999, means a missing cell; cells equal this number as text, not by value."""
+        """Whether a number, such as -999, means a missing cell; cells are compared with this number as text."""
         return any(self.number(null) is not None for null in self.nulls)
 
     @cached_property
