@@ -18,13 +18,13 @@ function __pcatool_of --no-scope-shadowing
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--plan'\t'Do not fit; print which solver a fit would use and why, how often it would read the data, and how much memory it would need' \
                 '--scores=@any'\t'Also write the scores of the fitted rows to this file, as transform does; - is standard output' \
-                '*--keep='\t'With --scores: pass through these input columns, before the scores; terms as in -c; repeatable' \
+                '*--keep='\t'With --scores: pass through these input columns, before the scores' \
                 '--keep-all'\t'With --scores: pass through all input columns' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns, such as ids' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'--header: the first line holds names' \
+                '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -36,14 +36,14 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
-                '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
+                '*--label='\t'Label columns; excluded from the features' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
-                '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
+                '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
                 '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
@@ -51,7 +51,7 @@ function __pcatool_of --no-scope-shadowing
                 '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
-                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
+                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
                 '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
@@ -60,7 +60,7 @@ function __pcatool_of --no-scope-shadowing
                 '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
-                '--align-to=@model'\t'Older model, such as last night\'s, to take over the signs of its components, and the order of nearly equal components, so that both models can be compared' \
+                '--align-to=@model'\t'Older model, such as last night\'s' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
@@ -74,7 +74,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'--header: the first line holds names' \
+                '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -88,7 +88,7 @@ function __pcatool_of --no-scope-shadowing
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
-                '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
+                '*--keep='\t'Pass through these input columns, before the results' \
                 '--keep-all'\t'Pass through all input columns' \
                 '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
@@ -114,7 +114,7 @@ function __pcatool_of --no-scope-shadowing
                 '--fill'\t'Write the original rows; replace only their missing cells' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'--header: the first line holds names' \
+                '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -128,7 +128,7 @@ function __pcatool_of --no-scope-shadowing
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
-                '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
+                '*--keep='\t'Pass through these input columns, before the results' \
                 '--keep-all'\t'Pass through all input columns' \
                 '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
@@ -152,10 +152,10 @@ function __pcatool_of --no-scope-shadowing
                 '--format=table csv json markdown'\t'Format of the report' \
                 '--threshold='\t'Print only the number of components that keep this share of the variance' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns, such as ids' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'--header: the first line holds names' \
+                '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -167,14 +167,14 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
-                '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
+                '*--label='\t'Label columns; excluded from the features' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
-                '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
+                '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
                 '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
@@ -182,7 +182,7 @@ function __pcatool_of --no-scope-shadowing
                 '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
-                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
+                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
                 '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
@@ -191,7 +191,7 @@ function __pcatool_of --no-scope-shadowing
                 '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
-                '--align-to=@model'\t'Older model, such as last night\'s, to take over the signs of its components, and the order of nearly equal components, so that both models can be compared' \
+                '--align-to=@model'\t'Older model, such as last night\'s' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
@@ -213,10 +213,10 @@ function __pcatool_of --no-scope-shadowing
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns, such as ids' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'--header: the first line holds names' \
+                '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -228,14 +228,14 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
-                '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
+                '*--label='\t'Label columns; excluded from the features' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
-                '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
+                '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
                 '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
@@ -243,7 +243,7 @@ function __pcatool_of --no-scope-shadowing
                 '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
-                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
+                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
                 '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
@@ -252,7 +252,7 @@ function __pcatool_of --no-scope-shadowing
                 '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
-                '--align-to=@model'\t'Older model, such as last night\'s, to take over the signs of its components, and the order of nearly equal components, so that both models can be compared' \
+                '--align-to=@model'\t'Older model, such as last night\'s' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
@@ -273,10 +273,10 @@ function __pcatool_of --no-scope-shadowing
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns, such as ids' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'--header: the first line holds names' \
+                '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -288,14 +288,14 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
-                '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
+                '*--label='\t'Label columns; excluded from the features' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
-                '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
+                '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
                 '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
@@ -303,7 +303,7 @@ function __pcatool_of --no-scope-shadowing
                 '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
-                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
+                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
                 '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
@@ -312,7 +312,7 @@ function __pcatool_of --no-scope-shadowing
                 '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
-                '--align-to=@model'\t'Older model, such as last night\'s, to take over the signs of its components, and the order of nearly equal components, so that both models can be compared' \
+                '--align-to=@model'\t'Older model, such as last night\'s' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
@@ -334,10 +334,10 @@ function __pcatool_of --no-scope-shadowing
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Leave out these columns, such as ids; terms as in -c; repeatable' \
+                '*-x|--exclude='\t'Leave out these columns, such as ids' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'--header: the first line holds names' \
+                '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -349,14 +349,14 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
-                '*--label='\t'Label columns; excluded from the features; terms as in -c; repeatable' \
+                '*--label='\t'Label columns; excluded from the features' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
-                '--neighbors|--neighbours='\t'Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
+                '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
                 '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
@@ -364,7 +364,7 @@ function __pcatool_of --no-scope-shadowing
                 '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
-                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which one was used and why' \
+                '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
                 '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
@@ -373,7 +373,7 @@ function __pcatool_of --no-scope-shadowing
                 '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
-                '--align-to=@model'\t'Older model, such as last night\'s, to take over the signs of its components, and the order of nearly equal components, so that both models can be compared' \
+                '--align-to=@model'\t'Older model, such as last night\'s' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
@@ -388,12 +388,12 @@ function __pcatool_of --no-scope-shadowing
                 '-o|--output=@any'\t'File for the page, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--color='\t'Colour the scores by this input column: numbers get shades, other values are categories' \
-                '--axes='\t'Components whose scores are drawn at first, such as 1,3; the page can show others' \
+                '--axes='\t'Components whose scores are drawn at first, such as 1,3; the page can also show other components' \
                 '--image='\t'Also show the mean and the components as images' \
                 '--first='\t'Show only the first K components in loadings, scores and images' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'--header: the first line holds names' \
+                '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -407,7 +407,7 @@ function __pcatool_of --no-scope-shadowing
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
-                '*--keep='\t'Pass through these input columns, before the results; terms as in fit -c; repeatable' \
+                '*--keep='\t'Pass through these input columns, before the results' \
                 '--keep-all'\t'Pass through all input columns' \
                 '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
@@ -441,7 +441,7 @@ function __pcatool_of --no-scope-shadowing
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'--header: the first line holds names' \
+                '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -451,7 +451,7 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
-                '--align-to=@model'\t'Older model, to take over the signs of its components, and the order of nearly equal components' \
+                '--align-to=@model'\t'Older model' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
@@ -466,7 +466,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--align-to=@model'\t'Older model, to take over the signs of its components, and the order of nearly equal components' \
+                '--align-to=@model'\t'Older model' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
@@ -479,7 +479,7 @@ function __pcatool_of --no-scope-shadowing
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
-                '--header|--no-header'\t'--header: the first line holds names' \
+                '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
@@ -489,7 +489,7 @@ function __pcatool_of --no-scope-shadowing
                 '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
-                '--align-to=@model'\t'Older model, to take over the signs of its components, and the order of nearly equal components' \
+                '--align-to=@model'\t'Older model' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
@@ -504,7 +504,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--align-to=@model'\t'Older model, to take over the signs of its components, and the order of nearly equal components' \
+                '--align-to=@model'\t'Older model' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance, all, or a rule; as in fit' \
                 '-s|--standardize|--no-standardize'\t'Divide each column by its standard deviation, or not' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
@@ -512,7 +512,7 @@ function __pcatool_of --no-scope-shadowing
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
                 '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
                 '*-c|--columns='\t'Keep only these columns of the model: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Drop these columns; terms as in -c; repeatable' \
+                '*-x|--exclude='\t'Drop these columns' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \

@@ -64,14 +64,14 @@ class ApplyOptions(TriplesOptions):
         "means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; "
         "keep: leave the results of these rows empty.",
         choices=lambda: APPLY_MISSING_POLICIES,
-        shown_default="as in the fit, but keep after drop, and project after em (reconstruct: em)",
+        shown_default="as in the fit, but keep instead of drop, and project instead of em (reconstruct: em)",
     )
     keep: tuple[str, ...] = option(
         (),
         "--keep",
         group="output",
         metavar="COLS",
-        help="Pass through these input columns, before the results; terms as in fit -c; repeatable.",
+        help="Pass through these input columns, before the results. COLS as in fit -c; repeatable.",
     )
     keep_all: bool = option(False, "--keep-all", group="output", help="Pass through all input columns.")
     with_error: bool = option(
@@ -108,7 +108,7 @@ class OutputOptions:
         "--output",
         group="output",
         metavar="FILE|DIR/",
-        help="Output file, replaced in one step; - is standard output. If it is a folder, or ends with /, each input "
+        help="Output file, replaced in one step; - is standard output. If FILE is a folder, or ends with /, each input "
         "gets an output of the same name in the folder. With --engine dask or spark the folder gets parts in row "
         "order, and a file _SUCCESS when all parts are complete.",
         completion=ANY_FILE,
@@ -119,7 +119,7 @@ class OutputOptions:
         group="output",
         help="Format of the output.",
         choices=choices_from(WRITERS),
-        shown_default="by the name of -o, else csv; parquet for parts",
+        shown_default="by the ending of the output's name, else csv; parquet with --engine dask or spark",
     )
     header: bool = option(
         True, "--output-header/--no-output-header", group="output", help="Write the line of column names, or not."
@@ -138,7 +138,7 @@ class OutputOptions:
         "--resume",
         group="output",
         help="With -o DIR/: skip inputs whose output exists and is not older than the input and the model. Only names "
-        "and times are compared, so give the same options.",
+        "and times are compared, so give the same options as before.",
     )
 
     def __post_init__(self) -> None:
@@ -158,7 +158,8 @@ class AlignOptions:
         FitOptions,
         "align_to",
         None,
-        help="Older model, to take over the signs of its components, and the order of nearly equal components.",
+        help="Older model. New components get the signs of the old components; nearly equal components get the old "
+        "order.",
     )
 
 
@@ -215,7 +216,7 @@ class RefitOptions(AlignOptions):
         shown_default="all in the model",
     )
     exclude: tuple[str, ...] = option_like(
-        SelectOptions, "exclude", (), group="model", help="Drop these columns; terms as in -c; repeatable."
+        SelectOptions, "exclude", (), group="model", help="Drop these columns. COLS as in -c; repeatable."
     )
 
     def __post_init__(self) -> None:

@@ -151,7 +151,7 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
         Obstacle(
             settings.triples,
             "the model was fitted to single cells, not to whole rows",
-            "--triples cannot be spread over workers: any line may add to any row",
+            "--triples cannot be spread over workers: the cells of a row may be in any part of the input",
             USE_THREADS,
         ),
         Obstacle(
@@ -159,7 +159,7 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
             "kernel PCA keeps rows, not sums over rows"
             if settings.method == "kernel"
             else "with --kernel all pairs of rows are compared",
-            f"--method {settings.method} with a kernel cannot be spread over workers: it compares all pairs of rows",
+            "a fit with a kernel cannot be spread over workers: the kernel compares all pairs of rows",
             USE_THREADS,
         ),
         Obstacle(
@@ -273,7 +273,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "auto",
         "--solver",
         group="model",
-        help="Algorithm for the eigenvalues; -v prints which one was used and why.",
+        help="Algorithm for the eigenvalues; -v prints which solver was used, and why.",
         choices=choices_from(SOLVERS, "auto"),
     )
     whiten: str = option(
@@ -352,8 +352,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--align-to",
         group="model",
         metavar="OLD",
-        help="Older model, such as last night's, to take over the signs of its components, and the order of nearly "
-        "equal components, so that both models can be compared.",
+        help="Older model, such as last night's. New components get the signs of the old components, and nearly equal "
+        "components get the old order, so that both models can be compared.",
         completion=MODEL,
         takes="Model | str | PathLike[str] | None",
     )
@@ -376,7 +376,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         self.check_kernel(self.method)
         if self.align_to is not None and self.kernel is not None:
             raise UsageError(
-                "--align-to does not go with kernels: two kernel models share no directions", "leave out --align-to"
+                "--align-to does not go with kernels: components of two kernel models cannot be compared",
+                "leave out --align-to",
             )
         self.check_labels(self.method)
         self._check_method()
@@ -464,7 +465,7 @@ class ScoreOptions:
         "--keep",
         group="output",
         metavar="COLS",
-        help="With --scores: pass through these input columns, before the scores; terms as in -c; repeatable.",
+        help="With --scores: pass through these input columns, before the scores. COLS as in -c; repeatable.",
     )
     keep_all: bool = option(False, "--keep-all", group="output", help="With --scores: pass through all input columns.")
 

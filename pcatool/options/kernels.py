@@ -83,7 +83,7 @@ class KernelOptions:
         "--neighbors",
         group="kernel",
         metavar="N",
-        help="Neighbours of each row in the isomap, lle and laplacian-eigenmap kernels.",
+        help="Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels.",
         shown_default="10",
         kept=Setting(part_of="kernel"),
     )
@@ -139,7 +139,7 @@ class LabelOptions:
         "--label",
         group="supervised",
         metavar="COLS",
-        help="Label columns; excluded from the features; terms as in -c; repeatable.",
+        help="Label columns; excluded from the features. COLS as in -c; repeatable.",
         kept=Setting(
             lambda value: bool(value) and are_names(value),
             "not a list of names",
@@ -164,7 +164,7 @@ class LabelOptions:
         group="supervised",
         metavar="G",
         help="Coefficient gamma of --label-kernel rbf.",
-        shown_default="1/labels",
+        shown_default="1/number of label columns",
         kept=Setting(
             lambda value: is_number(value) and value > 0,
             "not a number above 0",

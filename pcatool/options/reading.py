@@ -47,15 +47,16 @@ class TableOptions:
         None,
         "--header/--no-header",
         group="input",
-        help="--header: the first line holds names. --no-header: it holds data, and the columns are called c1, c2, ...",
+        help="--header: the first line contains the column names. --no-header: the first line contains data, and the "
+        "columns are called c1, c2, ...",
         shown_default="--header; names that look like data are refused",
     )
     row_names: bool = option(
         False,
         "--row-names",
         group="input",
-        help="The first field of each line is the name of the row, not a feature, as in tables of R and pandas. --keep "
-        "passes the names through as row_name, or under their name in the header.",
+        help="The first field of each line is the name of the row, not a feature, as in tables of R and pandas. If the "
+        "header does not name this column, it is called row_name; --keep row_name passes the column through.",
     )
     null_value: tuple[str, ...] = option(
         (),
@@ -115,7 +116,9 @@ class TableOptions:
             raise UsageError(f"--decimal and --thousands are both {show(self.decimal)}", remedy)
         for flag, mark in (("-d", self.delimiter), ("--comment", self.comment), ("--thousands", self.thousands)):
             if mark is not None and mark in NUMBER_CHARACTERS:
-                raise UsageError(f"{flag} {show(mark)} would split numbers", "use a character that numbers do not have")
+                raise UsageError(
+                    f"{flag} {show(mark)} would split numbers", "give a character that does not occur in numbers"
+                )
         if set(self.strip) & set(NUMBER_CHARACTERS + self.decimal):
             raise UsageError(
                 f"--strip {show(self.strip)} would change numbers", "leave out digits, signs and decimal marks"
@@ -169,7 +172,7 @@ class SelectOptions:
         group="input",
         metavar="COLS",
         help="Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable.",
-        shown_default="all that hold numbers",
+        shown_default="all columns of numbers",
     )
     exclude: tuple[str, ...] = option(
         (),
@@ -177,7 +180,7 @@ class SelectOptions:
         "--exclude",
         group="input",
         metavar="COLS",
-        help="Leave out these columns, such as ids; terms as in -c; repeatable.",
+        help="Leave out these columns, such as ids. COLS as in -c; repeatable.",
     )
 
 

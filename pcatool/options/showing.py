@@ -97,7 +97,7 @@ class ComponentsOptions:
         group="output",
         help="Format of the numbers.",
         choices=lambda: FORMS,
-        shown_default="by the name of -o, else table on a terminal, csv elsewhere",
+        shown_default="by the ending of -o, else table on a terminal, csv elsewhere",
     )
 
     def __post_init__(self) -> None:
@@ -179,7 +179,7 @@ class PictureOptions:
         group="output",
         metavar="WxH",
         help="Width and height of the picture in inches.",
-        shown_default="chosen for the picture",
+        shown_default="depends on the picture",
     )
     dpi: float | None = option(
         None,
@@ -259,7 +259,7 @@ def parse_two_axes(text: str | int | Sequence[int] | None) -> tuple[int, int] | 
         return None
     if len(axes) != 2:
         raise UsageError(
-            f"--axes {','.join(map(str, axes))}: scores are drawn by two components", "give two numbers, such as 1,2"
+            f"--axes {','.join(map(str, axes))}: scores are drawn along two components", "give two numbers, such as 1,2"
         )
     return axes[0], axes[1]
 
@@ -279,7 +279,7 @@ class PageOptions:
         "--axes",
         group="output",
         metavar="X,Y",
-        help="Components whose scores are drawn at first, such as 1,3; the page can show others.",
+        help="Components whose scores are drawn at first, such as 1,3; the page can also show other components.",
         shown_default="1,2",
         takes="tuple[int, int] | str | None",
     )

@@ -128,7 +128,7 @@ def output_names(passthrough: PassthroughFields, names: Sequence[str]) -> list[s
     if duplicate is not None:
         raise UsageError(
             f"two output columns have the name {show(duplicate)}",
-            "rename the column in the input, or leave it out of --keep",
+            "rename the column in the input, or name only other columns with --keep",
         )
     return all_names
 
@@ -144,7 +144,7 @@ def format_name(options: OutputOptions) -> str:
     if options.output_format is None and by_name is None and name.lower().endswith(UNWRITABLE_SUFFIXES):
         raise UsageError(
             f"cannot write {show(name)}: there is no writer for {show(Path(name).suffix)}",
-            f"end the name in .{', .'.join(WRITERS)}, or choose a format with --output-format",
+            f"end the name in one of .{', .'.join(WRITERS)}, or choose a format with --output-format",
         )
     return options.output_format or by_name or "csv"
 

@@ -41,7 +41,7 @@ class JsonLinesWriter(TextWriter):
     ) -> None:
         if not header:
             raise UsageError(
-                "JSON Lines has no header: every row holds the names",
+                "JSON Lines has no header line: every row contains the column names",
                 "leave out --no-output-header, or give --output-format csv",
             )
         if float_format is not None:
@@ -65,7 +65,7 @@ def check_format(float_format: str) -> None:
         except ValueError:
             raise UsageError(
                 f"--float-format {show(float_format)} gives {show(shown)}, which is not a JSON number",
-                "leave out the flags '+', '0' and '#', or give --output-format csv",
+                "leave the flags '+', '0' and '#' out of the format, or give --output-format csv",
             ) from None
 
 

@@ -44,12 +44,13 @@ class ParquetWriter(Writer):
     ) -> None:
         if not header:
             raise UsageError(
-                "Parquet files always hold the column names",
+                "a Parquet file always contains the column names",
                 "leave out --no-output-header, or give --output-format csv",
             )
         if float_format is not None:
             raise UsageError(
-                "Parquet stores numbers as binary, not as text", "leave out --float-format, or give --output-format csv"
+                "--float-format does not go with Parquet: a Parquet file stores numbers in binary form, not as text",
+                "leave out --float-format, or give --output-format csv",
             )
         output_names(passthrough, names)
         self._schema = pa.schema([*passthrough, *((name, pa.float64()) for name in names)])

@@ -359,8 +359,8 @@ def write_whole(output: str | None, data: Data, *, no_clobber: bool, inputs: Seq
 def check_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
     """Raise an error for an object in a store that cannot be written, as far as early and cheap checks show.
 
-    Errors are `UsageError` for a wrong name, and `FileError` for a lacking bucket or right, or, with `no_clobber`, for
-    an object that exists.
+    Errors are `UsageError` for a web server or an object that is also an input, and `FileError` for a wrong name, a
+    lacking bucket or right, or, with `no_clobber`, an object that exists.
     """
     from pcatool.stores.objects import place_of
     from pcatool.stores.providers import CanonicalName
@@ -368,7 +368,8 @@ def check_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
     uri, label = parse(output), shown(output)
     if uri.kind == HTTP:
         raise UsageError(
-            f"{show(label)}: a web server can only be read", "name a file, or an object in s3://, gs:// or abfs://"
+            f"cannot write {show(label)}: pcatool can only read from web servers",
+            "name a file, or an object in s3://, gs:// or abfs://",
         )
     canonical_name = CanonicalName()
     for name in inputs:
@@ -380,7 +381,7 @@ def check_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
     if not uri.key or uri.key.endswith("/"):
         raise unwritable(label, "it names a folder", "give the name of an object")
     if "" in uri.key.split("/"):  # pyarrow refuses empty parts
-        raise unwritable(label, "it has two slashes in a row", "use one slash")
+        raise unwritable(label, "the name has two slashes in a row", "write one slash")
     place = place_of(output)
     try:
         bucket = place.info(place.bucket).type.name

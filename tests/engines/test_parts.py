@@ -282,12 +282,12 @@ def test_a_longer_vector_than_the_first_input_has_is_refused(tmp_path: Path) -> 
         ({"solver": "svd"}, "solver=.svd. cannot be spread over workers: it needs all rows in one place"),
         ({"solver": "dual"}, "--solver dual cannot be spread over workers"),
         ({"solver": "randomized", "components": 2}, "--solver randomized cannot be spread over workers"),
-        ({"method": "kernel", "kernel": "rbf"}, "--method kernel with a kernel cannot be spread over workers"),
+        ({"method": "kernel", "kernel": "rbf"}, "a fit with a kernel cannot be spread over workers"),
         ({"missing": "em"}, "--missing em cannot be spread over workers: it reads the rows many times"),
         ({"missing": "mean", "solver": "tsqr"}, "--solver tsqr with --missing mean cannot be spread"),
         (
             {"triples": "x0,x1,x2"},
-            "--triples cannot be spread over workers: any line may add to any row",
+            "--triples cannot be spread over workers: the cells of a row may be in any part of the input",
         ),
         ({"components": "cross-validation"}, "-k cross-validation cannot be spread over workers"),
         (

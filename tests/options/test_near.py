@@ -121,13 +121,11 @@ OTHERS = {
     "fit t.csv --na.action omit": "there is no option '--na.action'; --missing drop drops rows",
     "fit t.csv --whitening": "there is no option '--whitening'; did you mean --whiten?",
     "fit t.csv --one-hot": "there is no option '--one-hot'; text columns are not encoded: ",
-    "fit t.csv --tsne": "there is no option '--tsne'; --method is pca, kernel or supervised; see",
+    "fit t.csv --tsne": "there is no option '--tsne'; pcatool has only --method pca, kernel and supervised; see",
     "fit t.csv --tol 1": "there is no option '--tol'; there is no tolerance to set: ",
-    "fit t.csv --oversamples 5": "there is no option '--oversamples'; the number of extra directions is not set by "
-    "hand: ",
-    "fit t.csv --n-oversamples 5": "there is no option '--n-oversamples'; the number of extra directions is not set by "
-    "hand: ",
-    "plot scores t.csv --title x": "there is no option '--title'; pictures have no such setting: ",
+    "fit t.csv --oversamples 5": "there is no option '--oversamples'; oversampling cannot be set: ",
+    "fit t.csv --n-oversamples 5": "there is no option '--n-oversamples'; oversampling cannot be set: ",
+    "plot scores t.csv --title x": "there is no option '--title'; pictures do not have this setting: ",
     "inspect m.npz --n-jobs 2": "there is no option '--n-jobs'; --threads is an option of fit, transform, ",
     "fit t.csv --blarg": "there is no option '--blarg'; see 'pcatool fit --help'",
 }

@@ -285,15 +285,20 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
             "writes a folder of parts, but 's.csv' is not a folder; name a folder, as",
         ),
         ("data", {"output": "s3://b/x"}, UsageError, "writes a folder of parts, but 's3://b/x' is not a folder"),
-        ("data", {"output": "https://b/x/"}, UsageError, "a web server can only be read"),
+        ("data", {"output": "https://b/x/"}, UsageError, "pcatool can only read from web servers"),
         ("data", {"resume": True}, UsageError, 'resume=True does not go with engine="dask": the parts do not record'),
         (
             "data",
             {"float_format": ".3f"},
             UsageError,
-            "Parquet stores numbers as binary, not as text; leave out float_format",
+            "float_format does not go with Parquet: a Parquet file stores numbers in binary form, not as text",
         ),
-        ("data", {"header": False}, UsageError, "Parquet files always hold the column names"),
+        (
+            "data",
+            {"header": False},
+            UsageError,
+            "a Parquet file always contains the column names",
+        ),
         (
             "data",
             {"triples": "c,n,x0"},

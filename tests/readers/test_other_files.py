@@ -88,9 +88,12 @@ TEXTS = ["x5", "\u2212", "\u2212x", "\u00bd", "\u4e94", "''", "5\u22123", "0x1A"
 @pytest.mark.parametrize("cell", FOREIGN)
 def test_numbers_in_other_letters(cell: str, tmp_path: Path) -> None:
     """They are no text to be left out, even where the whole column is written so."""
-    with pytest.raises(DataError, match=r"column 'b': .* is not a plain number; write numbers plainly.*-x b"):
+    with pytest.raises(DataError, match=r"column 'b': .* is not a plain number; write numbers with ASCII digits.*-x b"):
         read(write(tmp_path, f"a,b\n1,{cell}\n2,{cell}\n"))
-    with pytest.raises(BadCell, match=r"line 3, column 'b': .* is not a number; write numbers plainly, as in -1.5e3$"):
+    with pytest.raises(
+        BadCell,
+        match=r"line 3, column 'b': .* is not a number; write numbers with ASCII digits and signs only, as in -1.5e3$",
+    ):
         read(write(tmp_path, f"a,b\n1,2\n2,{cell}\n"))
 
 

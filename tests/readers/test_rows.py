@@ -48,7 +48,8 @@ def test_options_of_text_that_change_nothing_are_noted(tmp_path: Path) -> None:
     parquet.write_table(TABLE, tmp_path / "t.parquet")
     reporter = Reporter()
     Inputs([str(tmp_path / "t.parquet")], TableOptions(header=False, delimiter=";"), reporter)
-    assert reporter.notes == [f"{tmp_path / 't.parquet'} is Parquet: --delimiter, --no-header have no effect"]
+    file = tmp_path / "t.parquet"
+    assert reporter.notes == [f"--delimiter, --no-header have no effect on {file}, which is a Parquet file"]
 
 
 def test_a_name_with_a_nul_byte_is_refused() -> None:

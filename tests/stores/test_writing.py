@@ -63,7 +63,7 @@ REFUSED = {
     "s3://BUCKET/": (5, "cannot write 's3://BUCKET/': it names a folder; give the name of an object"),
     "s3://BUCKET": (5, "cannot write 's3://BUCKET': it names a folder; give the name of an object"),
     "s3://BUCKET/a//m.npz": (
-        5, "cannot write 's3://BUCKET/a//m.npz': it has two slashes in a row; use one slash"
+        5, "cannot write 's3://BUCKET/a//m.npz': the name has two slashes in a row; write one slash"
     ),
     "s3://BUCKET/t.csv": (
         2,
@@ -82,7 +82,9 @@ REFUSED = {
         5, "'s3://BUCKET/there.npz' exists, and --no-clobber was given; give another name, or move the file away"
     ),
     "https://me:secret@host/m.npz?key=secret": (
-        2, "'https://host/m.npz?...': a web server can only be read; name a file, or an object in s3://, gs:// or abfs://"
+        2,
+        "cannot write 'https://host/m.npz?...': pcatool can only read from web servers; "
+        "name a file, or an object in s3://, gs:// or abfs://",
     ),
     "ftp://me:secret@host/m.npz": (
         2,

@@ -143,5 +143,5 @@ def test_float_format(float_format: str) -> None:
 
 @pytest.mark.parametrize("float_format", ["%+.2f", "%08.3f", "%#.0f"])
 def test_float_format_that_is_no_json(float_format: str) -> None:
-    with pytest.raises(UsageError, match="which is not a JSON number; leave out the flags"):
+    with pytest.raises(UsageError, match="which is not a JSON number; leave the flags"):
         lines(NOTHING, [1.0], float_format=float_format)

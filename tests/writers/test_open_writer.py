@@ -50,7 +50,8 @@ def test_two_columns_of_one_name_are_refused(name: str, kept: list[str], names: 
         open_writer(OutputOptions(output_format=name), SINK, [(k, pa.string()) for k in kept], names)
     twice = "PC1" if "PC1" in kept else (kept or names)[0]
     assert str(caught.value) == (
-        f"two output columns have the name '{twice}'; rename the column in the input, or leave it out of --keep"
+        f"two output columns have the name '{twice}'; "
+        "rename the column in the input, or name only other columns with --keep"
     )
 
 
@@ -58,24 +59,25 @@ REFUSED = [
     (
         "parquet",
         {"header": False},
-        "Parquet files always hold the column names; leave out --no-output-header, or give --output-format csv",
+        "a Parquet file always contains the column names; leave out --no-output-header, or give --output-format csv",
     ),
     (
         "parquet",
         {"float_format": ".3f"},
-        "Parquet stores numbers as binary, not as text; leave out --float-format, or give --output-format csv",
+        "--float-format does not go with Parquet: a Parquet file stores numbers in binary form, not as text; "
+        "leave out --float-format, or give --output-format csv",
     ),
     (
         "jsonl",
         {"header": False},
-        "JSON Lines has no header: every row holds the names; "
+        "JSON Lines has no header line: every row contains the column names; "
         "leave out --no-output-header, or give --output-format csv",
     ),
     (
         "jsonl",
         {"float_format": "+.2f"},
         "--float-format '%+.2f' gives '+0.00', which is not a JSON number; "
-        "leave out the flags '+', '0' and '#', or give --output-format csv",
+        "leave the flags '+', '0' and '#' out of the format, or give --output-format csv",
     ),
 ]
 

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 READ_WITH = "read the table with "  # begins a remedy that names options
-PLAIN_NUMBERS_REMEDY = "write numbers plainly, as in -1.5e3"
+PLAIN_NUMBERS_REMEDY = "write numbers with ASCII digits and signs only, as in -1.5e3"
 
 # Unicode hyphens and minus signs.
 MINUS = "\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
@@ -82,7 +82,7 @@ class Remedy(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A candidate dialect, tried on the cells of a column that are no numbers, and on the other columns."""
+    """A candidate dialect and its effect: which cells of a column and of the other columns it reads as numbers."""
 
     dialect: Dialect
     numbers: tuple[float | None, ...]  # the cells of the column as numbers; None for a cell that is not a number
@@ -126,7 +126,7 @@ def remedy_for_marked_number(
         return _remedy_of([cell, *numbers, *others_marked], dialect, trials).remedy
     other = next((c for c in numbers if set(c) & set(".,")), numbers[0])
     out = leave_out(feature.name, feature.column)
-    return f"{show(other)} in the same column has other marks: write all cells the same way, or {out}"
+    return f"{show(other)} in the same column has other marks: write all cells with the same marks, or {out}"
 
 
 def _marked_cells(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
@@ -137,7 +137,7 @@ def _marked_cells(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
 def _best_trials(cells: Sequence[str], dialect: Dialect, others: OtherCells, needed: int = 0) -> list[Trial]:
     """Return the trials of the candidate dialects that read the cells best; none if no dialect reads a number.
 
-    Several trials are equally good and read different numbers. All of them read the first `needed` cells as numbers.
+    Several trials are equally good but read different numbers. Each trial reads the first `needed` cells as numbers.
     """
     signs = {c for cell in cells for c in cell if c in SYMBOLS}
     every = others()
@@ -185,9 +185,9 @@ def _number(cell: str, dialect: Dialect) -> float | None:
 
 
 def _candidates(dialect: Dialect, strip: str) -> Iterator[Dialect]:
-    """Yield `dialect` with characters to strip, and with each usual pair of decimal and thousands marks.
+    """Yield variants of `dialect` that strip the characters `strip`, one for each usual pair of number marks.
 
-    The user's own marks come first.
+    A pair is a decimal and a thousands mark. The user's own pair comes first.
     """
     taken = {*strip, *(dialect.comment or "")}
     for decimal, thousands in dict.fromkeys(((dialect.decimal, dialect.thousands), (".", None), *MARKS)):
@@ -197,9 +197,10 @@ def _candidates(dialect: Dialect, strip: str) -> Iterator[Dialect]:
 
 
 def _remedy_of(cells: Sequence[str], old: Dialect, trials: Sequence[Trial]) -> Remedy:
-    """Return the remedy with the options of the trial, and a cell that these options make a number.
+    """Return the remedy that names the options of the trial, with a cell that these options make a number.
 
-    Several trials disagree on a cell: the remedy names the options of the first two, each with its value of the cell.
+    If there are several trials, the remedy names the options of the first two, each with its value of a cell on which
+    the two disagree.
     """
     if len(trials) == 1:
         trial = trials[0]
@@ -223,7 +224,7 @@ def _other_columns_note(trial: Trial) -> str:
     if not trial.lost:
         return ""
     (name, _), cell = next(iter(trial.lost.items()))
-    return f" (column {show(name)} has other marks: {show(cell)})"
+    return f" (column {show(name)} has other marks, as in {show(cell)})"
 
 
 def _changes(old: Dialect, new: Dialect) -> int:
@@ -274,7 +275,7 @@ def remedy_for_cell(cell: str, feature: Feature, features: Sequence[Feature], di
     if is_in_other_script(cell, dialect):
         return PLAIN_NUMBERS_REMEDY
     if cell.strip("\ufeff").strip() == feature.name.strip():
-        return "this line seems to repeat the header: give the files one by one, not joined"
+        return "this line seems to repeat the header, as in joined files: delete the line, or name the files one by one"
     mixture = _remedy_for_mixture(cell, feature, column, dialect)
     return mixture or bad_cell_remedy(cell, feature.name, feature.column)
 
@@ -314,7 +315,7 @@ def ragged_row_error(
     expected = f"but the {'first row' if first_below_header is None else 'header'} has {width}"
     error = DataError(f"{place}: the row has {there}, {expected}")
     if any("\n" in cell or "\r" in cell for cell in cells):
-        error.add_remedy("check whether a quote is left open in this row")
+        error.add_remedy("check whether a quote in this row is closed too late")
     elif cells[0].lstrip().startswith("#"):
         error.add_remedy("if the line is a comment, add --comment '#'")
     elif first_below_header and len(cells) == width + 1 and (remedy := _remedy_for_longer_rows(rows(), width, dialect)):

@@ -174,7 +174,7 @@ def check_separator(first: Chunk, rows: Callable[[], Chunk | None], dialect: Dia
         if separator != dialect.delimiter and separator in cells[0]:
             more = options_for_marks(first, rows(), replace(dialect, delimiter=separator), name)
             raise DataError(
-                f"{name}, line {line}: the only field, {show(cells[0])}, contains {spelled}",
+                f"{name}, line {line}: the only field, {show(cells[0])}, contains {'a ' * (spelled == 'tab')}{spelled}",
                 f"{READ_WITH}-d {spelled}{more}",
             )
 

@@ -48,7 +48,7 @@ class TransposedGroup:
 
     @property
     def starts(self) -> range:
-        """Number of the first row of each block."""
+        """Numbers of the first rows of the blocks, counted from 0 in the row group."""
         return range(0, self.rows, self.height)
 
     def write(self, first: int, X: Array) -> None:
@@ -186,7 +186,8 @@ class ParquetTable:
         self._rows_out = 0  # rows handed out
         if ignored := _text_flags(options):
             reporter.note(
-                f"{opened.name} is Parquet: {', '.join(ignored)} {'has' if len(ignored) == 1 else 'have'} no effect"
+                f"{', '.join(ignored)} {'has' if len(ignored) == 1 else 'have'} no effect on {opened.name}, "
+                "which is a Parquet file"
             )
         self._data = ParquetData(opened)
         self.columns = self._data.columns

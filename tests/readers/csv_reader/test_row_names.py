@@ -158,7 +158,7 @@ def test_what_is_no_text_has_none(tmp_path: Path) -> None:
     table = read(tmp_path / "t.parquet", row_names=True)
     assert (table.names, table.notes) == (
         ("a", "b"),
-        [f"{tmp_path}/t.parquet is Parquet: --row-names has no effect"],
+        [f"--row-names has no effect on {tmp_path}/t.parquet, which is a Parquet file"],
     )
     with pytest.raises(UsageError, match="row_names=True applies to text files, not to a table in memory"):
         pcatool.fit([[1.0, 2.0], [3.0, 1.0]], row_names=True)

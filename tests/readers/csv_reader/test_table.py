@@ -123,7 +123,7 @@ RAGGED = {
     "blanks are a field": ("a,b\n1,2\n  \n", "line 3: the row has 1 field, but the header has 2"),
     "a quote closed too late": (
         'a,b\n1,"2\n3,4\n5",6\n',
-        "line 2: the row has 3 fields, .*check whether a quote is left open in this row",
+        "line 2: the row has 3 fields, .*check whether a quote in this row is closed too late",
     ),
     "after many": ("a,b\n" + "1,2\n" * 20_000 + "3\n", "line 20002: the row has 1 field, but the header has 2"),
     "a text column": ("a,b\n1,x\n3\n", "line 3: the row has 1 field, but the header has 2"),

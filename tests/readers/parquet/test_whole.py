@@ -162,7 +162,7 @@ def test_notes_of_files_opened_before_their_turn_come_in_it(tmp_path: Path) -> N
     with Threads(2) as pool:
         wanted = inputs.columns.choose(SelectOptions())
         assert sum(len(b.X) for b in checked_batches(inputs, wanted, RowCounts(), eager=False, run=pool.map)) == 60
-    assert reporter.notes == [f"{file} is Parquet: --comment has no effect" for file in files]
+    assert reporter.notes == [f"--comment has no effect on {file}, which is a Parquet file" for file in files]
 
 
 def test_files_opened_before_their_turn_are_closed_when_it_does_not_come(tmp_path: Path) -> None:

@@ -394,7 +394,12 @@ def _bytes(uri: str | None) -> bytes:
         (DIGITS, {"axes": "1,30"}, pcatool.DataError, 'axes="1,30": the model has 29 components'),
         (DIGITS, {"axes": "1,1"}, pcatool.UsageError, "axes='1,1' names a component twice; name each component once"),
         (DIGITS, {"axes": "0,1"}, pcatool.UsageError, "axes='0,1' is not a list of components"),
-        (DIGITS, {"axes": "1,2,3"}, pcatool.UsageError, 'axes="1,2,3": scores are drawn by two components; give two'),
+        (
+            DIGITS,
+            {"axes": "1,2,3"},
+            pcatool.UsageError,
+            'axes="1,2,3": scores are drawn along two components; give two',
+        ),
         (DIGITS, {"color": "digits"}, pcatool.DataError, "no column 'digits'"),
         (DIGITS, {"color": "p1*"}, pcatool.UsageError, "color='p1*' names 11 columns; name one"),
         (DIGITS, {"engine": "dask"}, pcatool.UsageError, 'engine="dask" does not go with a report'),
