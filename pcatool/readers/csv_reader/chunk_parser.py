@@ -174,7 +174,7 @@ def _has_shape(text: NDArray[np.uint8], is_separator: NDArray[np.bool_], rows: i
 
 
 def _zero(lines: NDArray[np.uint8], columns: Sequence[int], width: int) -> None:
-    """Overwrite every character of the cells of these columns with 0; `lines` holds one cell a line."""
+    """Overwrite every character of the cells of these columns with "0"; `lines` is text with one cell on each line."""
     ends = np.flatnonzero(lines == NEWLINE)
     stops = ends.reshape(-1, width)[:, columns].ravel()
     starts = np.concatenate([[0], ends[:-1] + 1]).reshape(-1, width)[:, columns].ravel()
@@ -299,7 +299,7 @@ class ChunkParser:
 
     @property
     def _is_wide(self) -> bool:
-        """Whether chunks are read folded, unless a chunk needs another parser."""
+        """Whether to try `_parse_folded` first: there are many features, plain numbers, and few other columns."""
         plain = self._as_numbers is not None and not any(f.boolean for f in self.features)
         return len(self.features) >= WIDE and plain and len(self._others) <= FEW_OTHERS
 
@@ -309,7 +309,7 @@ class ChunkParser:
         return sorted(set(range(self.width)).difference(f.column for f in self.features))
 
     def _parse_folded(self, chunk: Chunk) -> Parsed | None:
-        """Parse a chunk of many columns with `read_wide`; None if `read_wide` returns None or a number is infinite."""
+        """Parse a chunk of many columns with `read_wide`; None if the chunk needs another parser."""
         cells = read_wide(chunk, self.dialect, self.width, self._others)
         if cells is None or np.isinf(cells).any():
             return None
@@ -322,7 +322,7 @@ class ChunkParser:
 
     @cached_property
     def _passthrough_alone(self) -> ArrowCsv:
-        """Parser of the passthrough columns of a folded chunk."""
+        """Arrow's parser of the passthrough columns only, for a chunk whose features `read_wide` parses."""
         return ArrowCsv(self.dialect, self.width, dict.fromkeys(self.passthrough, TEXT))
 
     @cached_property

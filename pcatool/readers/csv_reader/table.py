@@ -71,7 +71,7 @@ def profile(
 
 
 def _unclear(chunk: Chunk, dialect: Dialect, name: str) -> Sequence[int]:
-    """Return the places of the columns whose first cell is not a number; of all columns if every first cell is one."""
+    """Return the numbers of the columns whose first cell is not a number, or of all columns if there is none."""
     _, cells = next(rows_of(chunk, dialect, name))
     return [i for i, cell in enumerate(cells) if not _is_number(cell, dialect)] or range(len(cells))
 
@@ -441,9 +441,9 @@ class CsvTable:
             yield CsvPart(chunk, parser)
 
     def _expected_parts(self, first: Chunk) -> int | None:
-        """Return the number of parts, at most one too many if all rows are as long as those of the first part.
+        """Return an estimate of the number of chunks: at most one too many if all rows are as long as those of `first`.
 
-        None where the size is unknown, or where parts of the next file may be under way at the same time.
+        Return None if the size of the input is unknown, or if chunks of the next file may be read at the same time.
         """
         if self._one_of_many or self._size is None:
             return None
