@@ -22,15 +22,15 @@ Done = Callable[[int], None]
 
 
 def unreported(count: int) -> None:
-    """Report no progress."""
+    """Do nothing; callback where nobody wants progress."""
 
 
 class Cluster(Engine, Protocol):
     """Engine whose workers have the same version of pcatool and see the same files; used in a `with` block.
 
-    Functions, accumulators, items and parts are sent pickled. A `PcatoolError` that a worker raises is raised in the
-    caller; of several errors, the one of the first item. Another worker repeats the task of a lost worker, so a merge
-    must leave its parts unchanged.
+    Functions, accumulators, items and parts are sent pickled. The caller gets the `PcatoolError` that a worker raises;
+    of several errors, the error of the first item. Another worker repeats the task of a lost worker, so a merge must
+    leave its parts unchanged.
     """
 
     def __enter__(self) -> Cluster:
@@ -44,7 +44,7 @@ class Cluster(Engine, Protocol):
         ...
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item], done: Done = unreported) -> list[Result]:
-        """Return `function(item)` for every item, in the order of the items; for small results."""
+        """Return `function(item)` for every item, in the order of the items; all results must fit into memory here."""
         ...
 
     def reduce(self, items: Iterable[Item], accumulator: Accumulator[Item, Part], done: Done = unreported) -> Part:
@@ -56,7 +56,7 @@ class Cluster(Engine, Protocol):
 
 
 class Listing(Accumulator[Item, list[Result]]):
-    """Lists the results of a function, in the order of the items: `map` of a cluster is a sum of such lists."""
+    """Lists the results of a function, in the order of the items; so `map` can be done by `reduce`."""
 
     def __init__(self, function: Callable[[Item], Result]) -> None:
         self.function = function

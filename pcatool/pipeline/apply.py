@@ -1,4 +1,4 @@
-"""Apply a model to rows: transform and reconstruct, and tell rows from scores by their columns."""
+"""Apply a model: transform and reconstruct rows; recognise by the columns whether an input holds rows or scores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ReconstructRequest", "reconstruct", "transform", "transform_opened"]
 
 
 def model_columns(model: Model, inputs: Inputs) -> ColumnChoice:
-    """Return the columns of the model, as they are wanted from every input.
+    """Return the columns of the model as the choice of columns to read from every input.
 
     Columns are found by name. Without a header line they are found by position, unless the generated names (c1, c2,
     ...) include all columns of the model.
@@ -32,10 +32,10 @@ def model_columns(model: Model, inputs: Inputs) -> ColumnChoice:
 
 
 def rows_or_scores(model: Model, inputs: Inputs) -> str:
-    """Return "rows" or "scores", whichever the input holds, judged by its columns.
+    """Return "rows" or "scores": the kind of data that the first input holds, judged by its columns.
 
     A ZCA model always gives "scores", since its scores have the names of the columns. Raises `UsageError` when the
-    columns could be both.
+    input could hold either.
     """
     if model.whitening == "zca":
         return "scores"
@@ -60,9 +60,10 @@ OTHER_MODEL = "name the model that made these scores"
 
 
 def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
-    """Return the names of the score columns PC1, PC2, ... up to `most`; without a header line, all columns.
+    """Return the names of the columns that hold scores: PC1, PC2, ..., of which at most the first `most` (None: all).
 
-    Raises `DataError` when there are none, when a number is left out, or when the model has fewer components.
+    Without a header line, all columns hold scores. Raises `DataError` when no column holds scores, when a column before
+    the last one is missing, or when the model has fewer components.
     """
     names = [c.name for c in inputs.columns.file_columns]
     where = inputs.first.name
@@ -93,15 +94,15 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
 class ReconstructRequest(NamedTuple):
     """Request of `reconstruct`: the kind of its input and of its output."""
 
-    source: str | None = None  # "scores" or "rows", as the input holds; None: judged by its columns
-    preimage: bool = False  # approximate rows, from a kernel model
-    fill: bool = False  # original rows with only their missing cells replaced
+    source: str | None = None  # kind of the input, "scores" or "rows"; None: judged by its columns
+    preimage: bool = False  # a kernel model gives approximate rows
+    fill: bool = False  # the output is the original rows, with only their missing cells replaced
 
 
 def transform(
     model: Model, data: Any, table: TableOptions, options: ApplyOptions, engine: EngineOptions, reporter: Reporter
 ) -> Results:
-    """Return the scores of the rows of `data`, computed as the results are taken."""
+    """Return the scores of the rows of `data`; rows are read and scored while the results are iterated."""
     return transform_opened(model, Inputs(data, table, reporter), options, engine, reporter)
 
 
@@ -115,7 +116,7 @@ def transform_opened(
 
 
 def _for_workers(model: Model, engine: EngineOptions) -> Model:
-    """Return the model without its sums over rows if it is sent to workers.
+    """Return the model, without its sums over rows if workers of a cluster apply it.
 
     The sums are large, and applying a model does not need them.
     """
@@ -123,9 +124,9 @@ def _for_workers(model: Model, engine: EngineOptions) -> Model:
 
 
 def _with_settled_columns(inputs: Inputs, make: Callable[[Inputs], Results]) -> Results:
-    """Return the results of all inputs, with columns settled by the first good file.
+    """Return `make(inputs)`, after the first good file has settled the columns.
 
-    Under --skip-bad, bad files at the front are found by reading them through, and left out.
+    With --skip-bad, bad files before the first good one are found by reading them to their end, and are left out.
     """
     inputs.settle(lambda one: make(one).rows_read())
     return make(inputs)
@@ -151,7 +152,8 @@ def reconstruct(
 ) -> Results:
     """Return rows in original units, from scores, or from original rows that are projected and reconstructed.
 
-    With `request.fill`, only the missing cells of the original rows are replaced.
+    Rows are read while the results are iterated. With `request.fill`, only the missing cells of the original rows are
+    replaced.
     """
     doing("reconstructing")
     model = _for_workers(model, engine)
@@ -168,7 +170,7 @@ def _reconstruct(
     reporter: Reporter,
     request: ReconstructRequest,
 ) -> Results:
-    """Reconstruct from rows or from scores, whichever the inputs hold.
+    """Return the rows reconstructed from open inputs, which hold original rows or scores.
 
     Raises `UsageError` for options that need the original rows when the inputs hold scores.
     """
@@ -211,7 +213,10 @@ def _apply(
     engine: EngineOptions,
     reporter: Reporter,
 ) -> Results:
-    """Return the results of `work` on the inputs, with the columns to pass through."""
+    """Return the results of `work` on the columns `choice` of the inputs, with the passthrough columns of `options`.
+
+    The passthrough column of triples is that of the users. Raises `UsageError` if a result column has the same name.
+    """
     scorer = Scorer(model, work, options.with_error, options.with_coverage)
     if options.triples:
         keep = inputs.columns.choose_triples(options.triples).passthrough[:1]

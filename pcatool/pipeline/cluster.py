@@ -1,4 +1,4 @@
-"""Splits on the workers of a cluster: read a split there, record what was met, and write its results."""
+"""Let the workers of a cluster read splits of the inputs: sum up their rows, or write their results to a folder."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ Result = TypeVar("Result")
 
 
 def cluster_of(engine: EngineOptions) -> Cluster:
-    """Return the cluster that the engine options name; entering the cluster finds or starts its workers."""
+    """Return the cluster that the engine options name; its `with` block finds or starts the workers.
+
+    Raises `UsageError` for --threads, and for a --scheduler that is not an address.
+    """
     if engine.threads is not None:
         raise UsageError(
             f"--threads has no effect with --engine {engine.engine}: each worker uses one core for a task",
@@ -61,7 +64,7 @@ def cluster_of(engine: EngineOptions) -> Cluster:
 
 
 def count_parts(reporter: Reporter, parts: int) -> Done:
-    """Return a callback that reports how many of the parts are done."""
+    """Return a callback for progress: it takes the number of parts just done, and reports how many of all are done."""
     done = 0
     reporter.at_part(0, parts)
 
@@ -75,9 +78,9 @@ def count_parts(reporter: Reporter, parts: int) -> Done:
 
 @contextmanager
 def started_cluster(engine: EngineOptions, found: ResolvedInputs, table: TableOptions) -> Iterator[Cluster]:
-    """Start the cluster that the engine options name, and release it at the end.
+    """Start the cluster that the engine options name, yield it, and release it at the end.
 
-    The error for a bad file gets a hint at --skip-bad when there are several files.
+    An error for a bad file, raised in the `with` block, gets a hint at --skip-bad if the run has several files.
     """
     cluster = cluster_of(engine)
     doing(f"starting {engine.engine}")
@@ -91,9 +94,9 @@ def started_cluster(engine: EngineOptions, found: ResolvedInputs, table: TableOp
 
 
 class ReadRecord(NamedTuple):
-    """Record of reading some parts of the inputs: row counts, notes, warnings, left-out files.
+    """Record of reading some splits of the inputs: row counts, notes, warnings, left-out files.
 
-    Workers return one with each result; `report` passes it on in the main process.
+    Workers return a record with each result; the main process merges the records and reports them.
     """
 
     row_counts: RowCounts
@@ -104,7 +107,7 @@ class ReadRecord(NamedTuple):
     skipped: tuple[tuple[int, SkippedFile], ...] = ()  # number of the input, and why it was left out
 
     def merged(self, other: ReadRecord) -> ReadRecord:
-        """Return the record of these parts followed by the parts of `other`.
+        """Return the record of these splits followed by the splits of `other`.
 
         Both records stay unchanged, since a merge is run again when its worker is lost.
         """
@@ -120,7 +123,10 @@ class ReadRecord(NamedTuple):
         )
 
     def report(self, inputs: Inputs, reporter: Reporter) -> None:
-        """Report the record as if the parts had been read in this process."""
+        """Pass the record on to the inputs and the reporter, as if this process had read all splits; called once.
+
+        Raises `DataError` if all inputs were left out.
+        """
         inputs.at_rows(self.row_counts.rows)
         if self.rounded:
             inputs.note_rounding(self.rounded)
@@ -137,19 +143,16 @@ class ReadRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class SplitReading:
-    """Reader of single parts of the inputs.
+    """Reader of single splits, with all that a worker must know of the other inputs; sent to the workers."""
 
-    It is sent to workers, with the facts about the other inputs that a worker cannot see.
-    """
-
-    partitions: Partitions | None
+    partitions: Partitions | None  # columns that the names of folders add; None without such folders
     table: TableOptions
-    facts: SchemaFacts
+    facts: SchemaFacts  # from the first input
 
     def read(
         self, split: Split, work: Callable[[Inputs, Reporter, RowCounts], Result]
     ) -> tuple[Result | None, ReadRecord]:
-        """Open a part, call `work` on it, and return its result with the record of the reading.
+        """Open a split, run `work(inputs, reporter, row_counts)`, and return its result and the record of the reading.
 
         The result is None for a bad file that --skip-bad leaves out.
         """
@@ -173,7 +176,7 @@ class SplitReading:
         )
 
     def _open(self, split: Split, reporter: Reporter) -> Inputs:
-        """Open a part; an error is marked as an error of the input."""
+        """Return the split as open inputs; `of_input` is set in an error."""
         found = ResolvedInputs((split.input,), self.partitions)
         table = replace(self.table, skip_bad=False)
         try:
@@ -184,14 +187,14 @@ class SplitReading:
 
 
 class SplitSum(NamedTuple):
-    """Sums over the rows of some splits (None without rows), and the record of reading the splits."""
+    """Sums over the rows of some splits, and the record of reading the splits."""
 
-    sums: MergeableSums | None
+    sums: MergeableSums | None  # None without rows, or when missing cells are to be refused
     record: ReadRecord
 
 
 class SplitSums(Accumulator[tuple[Split, ...], SplitSum]):
-    """Adds up the rows of splits, each read where its part is made."""
+    """Adds up the rows of splits; an item is a group of splits, which a worker reads."""
 
     def __init__(self, reading: SplitReading, columns: ColumnChoice, options: FitOptions, triangular: bool) -> None:
         self.reading = reading
@@ -200,18 +203,21 @@ class SplitSums(Accumulator[tuple[Split, ...], SplitSum]):
         self.triangular = triangular
 
     def of_block(self, block: tuple[Split, ...]) -> SplitSum:
-        """Return the sums over a few splits."""
+        """Return the sums over the rows of a group of splits, and the record of reading them."""
         return reduce(self.merge, (SplitSum(*self.reading.read(split, self._sums)) for split in block))
 
     def merge(self, one: SplitSum, other: SplitSum) -> SplitSum:
-        """Return the sums of both; neither is changed."""
+        """Return the sums over the splits of `one`, then of `other`; neither is changed."""
         record = one.record.merged(other.record)
         if one.sums is None or other.sums is None:
             return SplitSum(other.sums if one.sums is None else one.sums, record)
         return SplitSum(one.sums.merged(other.sums), record)  # type: ignore[arg-type]  # both are of one kind
 
     def _sums(self, inputs: Inputs, reporter: Reporter, counts: RowCounts) -> MergeableSums | None:
-        """Return the sums over one split; None without rows, or for missing cells that are to be refused."""
+        """Return the sums over the rows of one split; None without rows.
+
+        None also for missing cells that are to be refused: the caller refuses them, once all rows are counted.
+        """
         classes = self.columns.classes
         columns = self.columns if classes is None else self.columns._replace(classes=classes.without_classes())
         read = rows_of(self.options, inputs, columns, counts, run_serially, "")
@@ -220,42 +226,43 @@ class SplitSums(Accumulator[tuple[Split, ...], SplitSum]):
             return sums_of(read.rows, read.features, self.options, resources, triangular=self.triangular)
         except DataError as error:
             if self.options.missing == "error" and counts.incomplete and not error.of_input:
-                return None  # the caller refuses them, once all rows are counted
+                return None
             raise
 
 
 def tasks_of(splits: Sequence[Split], inputs: Inputs) -> list[tuple[Split, ...]]:
-    """Group the splits into tasks, without the inputs that were found bad while the columns were chosen.
+    """Return the splits in groups of neighbours, one group for each task.
 
-    A worker that reads other columns of such an input might not notice that the input is bad.
+    Inputs that were found bad while the columns were chosen are left out: a worker, which may read other columns, might
+    not notice that an input is bad.
     """
     return group_splits([split for split in splits if split.position not in inputs.bad_files.left_out])
 
 
 class PartsOutcome(NamedTuple):
-    """Outcome of `write_parts`: the results with their counts, and (input, output, rows) for each written part."""
+    """Outcome of `write_parts`: the counts and errors of all rows, and (input, output, rows) for each written file."""
 
-    results: Results
+    results: Results  # for the model, the row counts and the errors; the rows are already written
     written: list[tuple[str, str, int]]
 
 
 class OutputPart(NamedTuple):
-    """A part of the inputs, and the name of its output file."""
+    """A split of the inputs, and the name of its file in the output folder."""
 
     split: Split
     name: str
 
 
 class WrittenPart(NamedTuple):
-    """Outcome of one part: its squared errors, None when it was left out, and the record of reading it."""
+    """Outcome of one split: the squared errors of its rows, and the record of reading it."""
 
-    errors: ErrorSum | None
+    errors: ErrorSum | None  # None for a bad file that --skip-bad left out
     record: ReadRecord
 
 
 @dataclass(frozen=True)
 class WriteParts:
-    """Task of a worker: read some parts of the inputs and write the results of each to its own file.
+    """Task of a worker: read some splits of the inputs, and write the results of each split to a file of its own.
 
     `probe` is the path of a file that proves that the worker sees the output folder; it is empty for a folder in a
     store.
@@ -273,7 +280,7 @@ class WriteParts:
         return [WrittenPart(*self.reading.read(item.split, partial(self._write, item.name))) for item in items]
 
     def _write(self, name: str, inputs: Inputs, reporter: Reporter, row_counts: RowCounts) -> ErrorSum:
-        """Write the results of one part, count its rows, and return its squared errors."""
+        """Write the results of one split to the file `name`, add up its row counts, and return its squared errors."""
         results = results_of(self.plan, inputs, EngineOptions(threads=1), reporter)
         write(results, replace(self.output, output=self.folder.full_path(name)), None)
         row_counts.join(results.row_counts)
@@ -289,9 +296,10 @@ def write_parts(
     engine: EngineOptions,
     reporter: Reporter,
 ) -> PartsOutcome:
-    """Write the results of all inputs into a folder, one file for each part; return what was written.
+    """Let workers write the results of all inputs into a folder, one file for each split.
 
-    Everything that can be refused is refused before the first file is written.
+    `make` applies the model; `model` is the path of the model, None without a file. All that can be refused is refused
+    before the first file is written.
     """
     folder, output = _folder_of(output, engine)
     found = _inputs_of(make, data, table, output, reporter)
@@ -318,7 +326,7 @@ def write_parts(
 
 
 def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolder, OutputOptions]:
-    """Return the output folder, and the output options of its parts (Parquet unless a format is given).
+    """Return the output folder, and the options to write its files: in Parquet, unless --format names another format.
 
     Raises `UsageError` when the output is not a folder, and for --resume.
     """
@@ -339,7 +347,7 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
 
 
 def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions, reporter: Reporter) -> ResolvedInputs:
-    """Find the inputs, and leave out the results of an earlier run in the output folder.
+    """Return the inputs, without the results of an earlier run in the output folder.
 
     Raises `UsageError` for a table in memory, and for another input that lies in the output folder.
     """
@@ -358,7 +366,7 @@ def _inputs_of(make: Make, data: Any, table: TableOptions, output: OutputOptions
 
 
 def _refuse_inside(inputs: Sequence[Input], folder: str) -> None:
-    """Refuse an input that lies in the output folder: it could be mistaken for a part."""
+    """Raise `UsageError` for an input in the output folder, where a later run could take it for a result."""
     for item in inputs:
         if not item.is_stream and is_inside(item.path, folder):
             raise UsageError(
@@ -368,7 +376,7 @@ def _refuse_inside(inputs: Sequence[Input], folder: str) -> None:
 
 
 def _try_writer(results: Results, output: OutputOptions) -> None:
-    """Open a writer on the null device, to refuse here what every worker would refuse."""
+    """Open a writer on the null device, so that an error of every worker is raised here, before any file is written."""
     with open_sink(os.devnull, no_clobber=False) as sink:
         open_writer(output, sink, results.passthrough, results.names)
 
@@ -382,7 +390,10 @@ def _run(
     engine: EngineOptions,
     reporter: Reporter,
 ) -> list[WrittenPart]:
-    """Let workers write all parts, add up what they recorded, and mark the folder as complete."""
+    """Let workers write all files, add their counts to `results`, and mark the folder as complete.
+
+    Return the outcomes in the order of `items`.
+    """
     inputs = results.inputs
     reading = SplitReading(
         inputs.resolved.partitions, table, inputs.columns.facts_for_workers(results.plan.choice.passthrough)
@@ -400,13 +411,13 @@ def _run(
 
 
 def _tasks(items: Sequence[OutputPart]) -> list[list[OutputPart]]:
-    """Group small parts into one task; every part still has its own file."""
+    """Return the items in groups of neighbours, one group for each task; every item still has a file of its own."""
     rest = iter(items)
     return [list(islice(rest, len(splits))) for splits in group_splits([item.split for item in items])]
 
 
 def _add_up(results: Results, written: Sequence[WrittenPart], reporter: Reporter) -> None:
-    """Add the counts, errors and notices of all parts to the results, in the order of the parts."""
+    """Add the row counts and errors of all splits to the results, in order, and report their notes and warnings."""
     record = reduce(ReadRecord.merged, (part.record for part in written), ReadRecord(RowCounts()))
     results.row_counts.join(record.row_counts)
     for part in written:

@@ -67,7 +67,7 @@ def model_paths(paths: Sequence[str]) -> list[str]:
 
 
 def models_of(paths: Sequence[str]) -> Iterator[NamedModel]:
-    """Yield each model with its name, loaded when it is asked for."""
+    """Yield (name, model) for each model; a model is loaded when the iterator reaches it."""
     found = model_paths(paths)
     for number, path in enumerate(found, 1):
         doing(f"model {number} of {len(found)}")
@@ -75,7 +75,10 @@ def models_of(paths: Sequence[str]) -> Iterator[NamedModel]:
 
 
 def are_models(paths: Sequence[str]) -> bool:
-    """Whether the first path is a model file; callers then take all paths as models."""
+    """Whether the first path is a model file; callers then take all paths as models.
+
+    False for standard input and for pipes, which are not read.
+    """
     if not paths or paths[0] == STDIN:
         return False
     first = resolve(paths[:1])[0]
@@ -87,7 +90,7 @@ def are_models(paths: Sequence[str]) -> bool:
 
 
 def refuse_reading(*records: Any) -> None:
-    """Raise `UsageError` for options of reading tables: they have no effect where models are subtracted."""
+    """Raise `UsageError` if the records hold options of reading tables: no table is read when models are subtracted."""
     given = given_flags(*records, leaving_out="align_to")
     if given:
         raise UsageError(no_effect(given, "when models are subtracted"), f"leave out {', '.join(given)}")
@@ -103,9 +106,10 @@ def statistic_of(named: NamedModel) -> Statistic:
 
 
 def compatible_sums(first: Model, named: NamedModel, name: str) -> Statistic:
-    """Return the sums of a model, with its columns in the order of the first model.
+    """Return the sums of the model `named`, with its columns in the order of the first model.
 
-    Raises `MissingColumns` when the models have different columns, and `ModelError` when their settings differ.
+    `name` is the name of the first model. Raises `MissingColumns` when the models have different columns, and
+    `ModelError` when their settings differ or the model keeps no sums.
     """
     other, model = named
     statistic = statistic_of(named)
@@ -136,9 +140,9 @@ def compatible_sums(first: Model, named: NamedModel, name: str) -> Statistic:
 
 
 def _check_labels(first: Model, model: Model, name: str, other: str) -> None:
-    """Refuse two models if one read a label as a number and the other read it as text.
+    """Raise `ModelError` if one model read a label as a number and the other model read the label as text.
 
-    As numbers, 7 and 07 are one class; as text, they are two.
+    As numbers, 7 and 07 are one class; as text, they are two. `name` and `other` name the first model and the model.
     """
     numbers = [set(of.meta.get("label_numbers", ())) for of in (first, model)]
     differing = [label for label in model.meta.get("labels", ()) if (label in numbers[0]) != (label in numbers[1])]
@@ -153,7 +157,7 @@ def _check_labels(first: Model, model: Model, name: str, other: str) -> None:
 
 
 def _setting(name: str, model: Model) -> Any:
-    """Return a setting of the fit as it was given.
+    """Return the setting `name` of a fit, to compare models by.
 
     A default epsilon becomes None: its value depends on the data, so it differs from model to model.
     """
@@ -161,17 +165,14 @@ def _setting(name: str, model: Model) -> Any:
 
 
 def _setting_text(value: Any) -> str:
-    """Return a setting as text for a message."""
+    """Return a setting as text for a message; a switch is "yes" or "no", and None is "no"."""
     if value is None or isinstance(value, bool):
         return "yes" if value else "no"
     return show(", ".join(value) if isinstance(value, list) else value)
 
 
 class MergeChecks:
-    """Checks of the models of a merge for likely mistakes.
-
-    Two models of the same rows count these rows twice; models may also differ in the number of components asked for.
-    """
+    """Checks of the models of a merge for two likely mistakes: models of the same rows, and models with another -k."""
 
     def __init__(self, first: NamedModel, reporter: Reporter) -> None:
         self._name, self._first_k = first[0], first[1].meta.get("components")
@@ -181,7 +182,7 @@ class MergeChecks:
         self.add(first)
 
     def add(self, named: NamedModel) -> None:
-        """Check the next model; warn when its means and squares equal those of an earlier model."""
+        """Check the next model; warn when its means and sums of squares equal those of an earlier model."""
         name, model = named
         if model.meta.get("components") != self._first_k:
             self._other_k.append(name)
@@ -192,7 +193,7 @@ class MergeChecks:
         self._seen.setdefault(key, name)
 
     def note_other_k(self) -> None:
-        """Write a note that names the models fitted with another -k than the first; none if all agree."""
+        """Write a note that names the models fitted with another -k than the first model; do nothing if all agree."""
         if self._other_k:
             self._reporter.note(
                 f"-k {self._first_k} is taken from {show(self._name)}; {listed(self._other_k)} had another -k"
@@ -200,17 +201,17 @@ class MergeChecks:
 
 
 class Combined(NamedTuple):
-    """A combined model, with the rows of the model it came from and the row counts of the data."""
+    """A model after update, merge or subtract, with the counts of rows for its summary."""
 
     model: Model
-    before: int  # rows of the model that it came from
-    row_counts: RowCounts | None = None  # counts of the rows that were read; None where models are combined
+    before: int  # number of rows of the model before the change; of the first model for a merge
+    row_counts: RowCounts | None = None  # counts of the rows that were read; None if no rows were read
 
 
 def update(
     named: NamedModel, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, reporter: Reporter
 ) -> Combined:
-    """Return the model of its own rows and the rows of `data`."""
+    """Return the model fitted to its own rows together with the rows of `data`; warn if rank is lost to rounding."""
     combined = _with_rows(named, data, table, options, engine, reporter, Statistic.merged)
     _warn_lost_rank(_rank(named[1]), combined.model, reporter)
     return combined
@@ -219,7 +220,7 @@ def update(
 def subtract(
     named: NamedModel, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, reporter: Reporter
 ) -> Combined:
-    """Return the model without the rows of `data`, which it was fitted to.
+    """Return the model fitted to its own rows except the rows of `data`.
 
     Raises `DataError` for rows that the model does not hold, and `RefusedError` where too few digits are left.
     """
@@ -237,7 +238,7 @@ def _with_rows(
     reporter: Reporter,
     join: Callable[[Statistic, Statistic], Statistic],
 ) -> Combined:
-    """Refit the model from its sums joined with the sums over `data`.
+    """Refit the model from `join(sums of the model, sums over data)`.
 
     The model stays as it is, with a warning, when the data have no rows or all rows are dropped.
     """
@@ -258,7 +259,10 @@ def _with_rows(
 
 
 def merge(models: Iterable[NamedModel], align_to: Any, reporter: Reporter) -> Combined:
-    """Return the model of the rows of all models, which are taken from the iterator one at a time."""
+    """Return the model fitted to the rows of all models, with the settings of the first model.
+
+    One model after the other is taken from `models`, so that few are in memory. `align_to` is an older model or None.
+    """
     others = iter(models)
     named = next(others)
     name, first = named
@@ -286,9 +290,9 @@ def _rank(model: Model) -> int:
 
 
 def _warn_lost_rank(rank: int, model: Model, reporter: Reporter) -> None:
-    """Warn when the combined model has a lower rank than a model of some of its rows.
+    """Warn when the combined model has a lower rank than `rank`, the largest rank of the models that it is made from.
 
-    Sums over all rows then hold too few digits of the weakest components.
+    The sums over all rows then hold too few digits of the weakest components.
     """
     if rank > _rank(model):
         reporter.warn(
@@ -298,7 +302,10 @@ def _warn_lost_rank(rank: int, model: Model, reporter: Reporter) -> None:
 
 
 def subtract_models(named: NamedModel, others: Iterable[NamedModel], align_to: Any, reporter: Reporter) -> Combined:
-    """Return the model without the rows of the other models."""
+    """Return the model fitted to its own rows except the rows of the other models.
+
+    Raises `DataError` for rows that the model does not hold, and `RefusedError` where too few digits are left.
+    """
     name, model = named
     whole = statistic_of(named)
     old = model_to_align_to(model, align_to, None)
@@ -309,10 +316,10 @@ def subtract_models(named: NamedModel, others: Iterable[NamedModel], align_to: A
 
 
 def model_to_align_to(model: Model, align_to: Any, data: Any, options: FitOptions | None = None) -> Model | None:
-    """Return the older model that the new one is aligned to; None without `align_to`.
+    """Return the older model that the new model is aligned to; None if `align_to` (a path or a model) is None.
 
     `options` are those of the new fit, by default those of `model`. `data` serves only to refuse standard input for
-    both.
+    both the older model and the data.
     """
     options = replace(options or options_of(model), align_to=align_to)
     return older_model(Job(data, TableOptions(), SelectOptions(), options, EngineOptions(), Reporter(), model))
@@ -326,10 +333,10 @@ def refitted(
     reporter: Reporter,
     columns: tuple[str, ...] = (),
 ) -> Model:
-    """Fit a model from sums over rows, and copy from `model` what sums do not hold, such as boolean columns.
+    """Return a model fitted from sums over rows; settings that sums do not hold are copied from `model`.
 
-    `columns` are the names of the summed columns, by default all of `model`. The new model is aligned to `old` if
-    given.
+    `columns` are the names of the summed columns, by default all of `model`. The new model is aligned to `old`, unless
+    `old` is None.
     """
     columns = columns or model.columns
     fitted = fit_from_statistic(statistic, columns, options, reporter).model
@@ -342,7 +349,7 @@ def refitted(
 
 
 def refit(named: NamedModel, options: RefitOptions, reporter: Reporter) -> Model:
-    """Return the model that a fit of the same rows with the changed settings would have given.
+    """Return the model that a fit of the same rows with the changed settings would give.
 
     Raises `UsageError` when no setting is changed, and `ModelError` for a model without sums.
     """
@@ -367,7 +374,7 @@ def refit(named: NamedModel, options: RefitOptions, reporter: Reporter) -> Model
 
 
 def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
-    """Return the indices of the columns that stay, in the order of -c, or else in that of the model."""
+    """Return the indices of the columns that -c and -x leave, in the order of -c, or else in that of the model."""
     chosen = _places(name, model, options.columns) if options.columns else range(model.d)
     removed = frozenset(_places(name, model, options.exclude))
     left = [j for j in chosen if j not in removed]
@@ -377,9 +384,9 @@ def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
 
 
 def _places(name: str, model: Model, terms: Sequence[str]) -> list[int]:
-    """Return the indices of the columns that the terms name.
+    """Return the indices of the columns of the model that the terms of -c or -x name.
 
-    As in a table, a vector can be named as one column, which stands for all of its elements.
+    A vector can be named as one column, which means all its elements, as in a table.
     """
     elements = [vector_element(column) for column in model.columns]
     heads = [column if element is None else element[0] for column, element in zip(model.columns, elements, strict=True)]

@@ -1,4 +1,4 @@
-"""Describe a model or a model file as facts, and compare two models."""
+"""Describe a model or a model file as plain values, and compare two models."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_SETTINGS = ("format_version", "method", "choice", "solver", "reason", "rank",
 
 
 def inspect(model: Model | str | Path) -> dict[str, Any]:
-    """Return everything in a model, or in the model file at a path, as plain values: the JSON of `pcatool inspect`."""
+    """Return the content of a model, or of the model file at a path, as plain values: the JSON of `pcatool inspect`."""
     if isinstance(model, Model):
         path, data = None, dumps(model)
     else:
@@ -62,19 +62,19 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
 
 
 def fitted_with(model: Model) -> dict[str, Any]:
-    """Return every setting that shaped the fit."""
+    """Return the settings of the fit by name, as the model stores them."""
     return {name: value for name, value in model.meta.items() if name not in NO_SETTINGS}
 
 
 def _method_summary(model: Model) -> str:
-    """Return the method, and the kernel if there is one, in a few words."""
+    """Return a summary of the method in words, and of the kernel if the model has one."""
     said = METHODS[str(model.meta.get("method", "pca"))].summary
     kernel = model.meta.get("kernel")
     return said if kernel is None else f"{said}; kernel {kernel['name']}: {KERNELS[kernel['name']].summary}"
 
 
 def _columns(model: Model) -> list[dict[str, Any]]:
-    """Return for each column its mean, its divisor and, where the model knows it, its variance."""
+    """Return a row for each column: name, mean, divisor `std`, and the variance if the model holds variances."""
     known = {"mean": model.mean, "std": model.std}
     if model.variances is not None:
         known["variance"] = model.variances
@@ -86,9 +86,10 @@ def _columns(model: Model) -> list[dict[str, Any]]:
 
 
 def _variance(model: Model) -> list[dict[str, Any]]:
-    """Return a row for each known eigenvalue, as in explain-variance.
+    """Return a row for each known eigenvalue, with the columns of explain-variance and `kept`.
 
-    The rows of kept components also have the bound on their relative error, where the model has one.
+    The rows of kept components also have a bound on the relative error of the eigenvalue and the number of right
+    digits, if the model holds bounds.
     """
     table = model.variance.columns()
     rows = [dict(zip(table, row, strict=True)) for row in zip(*(c.tolist() for c in table.values()), strict=True)]
@@ -104,7 +105,7 @@ def _variance(model: Model) -> list[dict[str, Any]]:
 
 
 def _digits(error: float | None) -> int:
-    """Return how many digits of an eigenvalue are right, given the bound on its relative error, or None."""
+    """Return the number of right digits of an eigenvalue, 0 to 15, from the bound on its relative error; 0 for None."""
     if error is None or not error < 1:
         return 0
     return MOST_DIGITS if error == 0 else min(math.floor(-math.log10(error)), MOST_DIGITS)
@@ -121,17 +122,14 @@ TRIPLES = "of --triples, or of a table with a column for each item"
 
 
 class Abilities(NamedTuple):
-    """Commands that a model supports, each with a remark (may be empty), and refused commands, each with the reason.
+    """Commands that a model supports, and commands that it does not support; made by `abilities`."""
 
-    Made by `abilities`; `inspect` and the report page show it.
-    """
-
-    can: dict[str, str]
-    cannot: dict[str, str]
+    can: dict[str, str]  # remark by command; may be empty
+    cannot: dict[str, str]  # reason by command
 
 
 def abilities(model: Model) -> Abilities:
-    """Return the commands that a model supports, and the reasons against the others."""
+    """Return the commands that a model supports, and those that it does not support, with the reasons."""
     found = Abilities({"transform": _transform(model)}, {})
     _add_reconstruct(model, found)
     found.can.update({"explain-variance": "", "scree": ""})
@@ -141,9 +139,9 @@ def abilities(model: Model) -> Abilities:
 
 
 def _add_from_sums(model: Model, found: Abilities) -> None:
-    """Add update, merge, subtract and refit, which need only the sums over rows that a model keeps.
+    """Add update, merge, subtract and refit to `found`: a model supports them if it keeps sums over rows.
 
-    A rule for k that needs the rows leaves `refit` alone, with another -k.
+    If a rule that needs the rows chose k, the model supports only `refit`, with another -k.
     """
     against, rule = why_not_updatable(model), rule_with_rows(model.meta.get("components"))
     if against is None and rule:
@@ -156,7 +154,7 @@ def _add_from_sums(model: Model, found: Abilities) -> None:
 
 
 def _transform(model: Model) -> str:
-    """Return the remark on `transform`: the kind of table that the model takes, empty for rows as usual."""
+    """Return the remark on `transform`: the kind of table that the model takes; empty for a table of rows."""
     if _is_precomputed(model):
         return PRECOMPUTED
     return TRIPLES if "absent" in model.meta else ""
@@ -168,7 +166,7 @@ def _is_precomputed(model: Model) -> bool:
 
 
 def _add_reconstruct(model: Model, found: Abilities) -> None:
-    """Add `reconstruct` with its remark, or the reason against it."""
+    """Add `reconstruct` to `found`, with a remark or with the reason why the model does not support it."""
     if "kernel" not in model.meta:
         found.can["reconstruct"] = "from scores, without the means of the rows" if model.rows_centered else ""
         return
@@ -182,7 +180,7 @@ def _add_reconstruct(model: Model, found: Abilities) -> None:
 
 
 def _add_components(model: Model, found: Abilities) -> None:
-    """Add `components` with its remark, or the reason against it."""
+    """Add `components` to `found`, with a remark or with the reason why the model does not support it."""
     if "kernel" in model.meta:
         found.cannot["components"] = "the components are directions in the kernel space, not combinations of columns"
     elif model.meta.get("method") == "supervised":
@@ -239,7 +237,7 @@ def _with_change(a: float, b: float) -> dict[str, Any]:
 
 
 def _check_comparable(a: Model, b: Model) -> None:
-    """Refuse models of different methods, and models without a common column."""
+    """Raise `UsageError` for models of different methods, and `DataError` for models without a common column."""
     methods = [str(m.meta.get("method", "pca")) for m in (a, b)]
     if methods[0] != methods[1]:
         raise UsageError(
@@ -254,7 +252,7 @@ def _check_comparable(a: Model, b: Model) -> None:
 
 
 def _changed_columns(a: Model, b: Model) -> dict[str, Any]:
-    """Compare the column names: the number in both models, those in one only, and whether the order is the same."""
+    """Return the number of columns in both models, the names in one model only, and whether the order is the same."""
     first, second = set(a.columns), set(b.columns)
     shared = [name for name in a.columns if name in second]
     return {
@@ -266,7 +264,7 @@ def _changed_columns(a: Model, b: Model) -> dict[str, Any]:
 
 
 def _settings(a: Model, b: Model) -> list[dict[str, Any]]:
-    """Return the settings that differ; None stands for a setting that a model does not have."""
+    """Return a row for each setting that differs; a value is None where a model does not have the setting."""
     one, other = fitted_with(a), fitted_with(b)
     return [
         {"setting": name, "a": one.get(name), "b": other.get(name)}
@@ -279,7 +277,7 @@ def _settings(a: Model, b: Model) -> list[dict[str, Any]]:
 
 
 def _angles(a: Model, b: Model) -> list[float]:
-    """Return the principal angles between the two subspaces, in degrees, ascending, on the shared columns."""
+    """Return the principal angles between the subspaces of the components, in degrees, ascending; on shared columns."""
     at = {name: j for j, name in enumerate(b.columns)}
     shared = [(i, at[name]) for i, name in enumerate(a.columns) if name in at]
     here, there = ([pair[which] for pair in shared] for which in (0, 1))
@@ -287,9 +285,9 @@ def _angles(a: Model, b: Model) -> list[float]:
 
 
 def _matched(a: Model, b: Model) -> list[dict[str, Any]]:
-    """Pair the components of two models so that the sum of |cosine| is largest, and compare each pair.
+    """Return a row for each pair of components; pairs are chosen so that the sum of |cosine| is largest.
 
-    The model with fewer components sets the number of pairs. Components are counted from 1.
+    There are as many pairs as the smaller model has components. Components are counted from 1.
     """
     C = np.clip(cosines(a, b), -1.0, 1.0)
     shares = a.variance.share, b.variance.share
@@ -307,9 +305,9 @@ def _matched(a: Model, b: Model) -> list[dict[str, Any]]:
 
 
 def _near(model: Model, at: int) -> list[int]:
-    """Return the components with eigenvalues nearly equal to that of component `at`, counted from 1.
+    """Return the numbers, from 1, of the other components with nearly the same eigenvalue as that at index `at`.
 
-    In another sample of rows such components may swap places or rotate into each other.
+    In another sample of rows, components with nearly equal eigenvalues may swap places or rotate into each other.
     """
     values = model.eigenvalues
     larger = np.maximum(values, values[at])
@@ -318,7 +316,7 @@ def _near(model: Model, at: int) -> list[int]:
 
 
 def _too_close(model: Model, at: int) -> list[int]:
-    """Return the components that rounding alone may mix with component `at`, by the certificate; counted from 1."""
+    """Return the numbers, from 1, of components that rounding may mix with that at index `at`, by the certificate."""
     pairs = model.meta.get("certificate", {}).get("close_pairs", [])
     return sorted({j for pair in pairs if at + 1 in pair for j in pair if j != at + 1})
 
@@ -327,7 +325,7 @@ def _too_close(model: Model, at: int) -> list[int]:
 
 
 class ColumnStatistics(NamedTuple):
-    """Mean and standard deviation of each column as read, each (d,), or None where a model does not hold them."""
+    """Means (d,) and standard deviations (d,) of the columns in the units of the data; None if the model lacks them."""
 
     mean: Array | None
     std: Array | None
@@ -343,9 +341,10 @@ def _column_statistics(model: Model) -> ColumnStatistics:
 
 
 def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
-    """Compare mean and standard deviation of each shared column.
+    """Compare the mean and the standard deviation of each shared column.
 
-    Return one row per column, and the reason why means or standard deviations are left out, None if neither is.
+    Return a row for each column, and the reason why means or standard deviations are missing; None if none are.
+    There are no rows if both are missing.
     """
     one, other = _column_statistics(a), _column_statistics(b)
     means = one.mean is not None and other.mean is not None
@@ -367,7 +366,10 @@ def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
 
 
 def _mean_shift(one: ColumnStatistics, other: ColumnStatistics, i: int, j: int) -> dict[str, Any]:
-    """Return both means, and their difference in standard deviations of model `a`; None where it is undefined."""
+    """Return the means of column `i` of the first model and column `j` of the other, and their difference.
+
+    The difference is in standard deviations of the first model; None if that is unknown, 0, or too small to divide by.
+    """
     assert one.mean is not None
     assert other.mean is not None
     a, b = float(one.mean[i]), float(other.mean[j])
@@ -377,7 +379,7 @@ def _mean_shift(one: ColumnStatistics, other: ColumnStatistics, i: int, j: int) 
 
 
 def _std_shift(one: ColumnStatistics, other: ColumnStatistics, i: int, j: int) -> dict[str, Any]:
-    """Return both standard deviations and their ratio; None where the ratio is undefined."""
+    """Return the standard deviations of column `i` of the first model and `j` of the other, and their ratio or None."""
     assert one.std is not None
     assert other.std is not None
     a, b = float(one.std[i]), float(other.std[j])

@@ -1,6 +1,6 @@
-"""The driver of all fits: open the rows of a job, fit a model to them or add them up, load or save models.
+"""The driver of all fits: open the rows of a job, fit a model to the rows or add up the rows, load or save models.
 
-`fit`, `plan_fit`, `sums_of_job` and what calls them read and sum here, on threads or on a cluster; nobody else does.
+Rows are read and added up for a fit only here, on threads or on a cluster: by `fit`, `plan_fit` and `sums_of_job`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ SMALL_JOB = 256 << 20
 
 
 class Job(NamedTuple):
-    """Data of a fit and all its options. Commands and the Python API make one."""
+    """Data of a fit and all its options; made by the commands and by the Python API."""
 
     data: Any  # paths, or a table in memory
     table: TableOptions
@@ -76,7 +76,7 @@ class Job(NamedTuple):
     scored: bool = False  # the rows are read again and scored after the fit
 
     def open(self) -> Inputs:
-        """Open the inputs."""
+        """Return the open inputs."""
         return Inputs(self.data, self.table, self.reporter)
 
     @property
@@ -87,7 +87,7 @@ class Job(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """The hint of the error for missing cells."""
+        """Hint of the error for missing cells: the options that allow missing cells."""
         drop = "--missing drop leaves such rows out"
         if self.columns_of_model is not None:
             return drop
@@ -100,7 +100,7 @@ class Job(NamedTuple):
 
 
 class FitRows(NamedTuple):
-    """Columns and rows of a fit. In a block the labels follow the features, and the weights come last."""
+    """Columns and rows of a fit; in each block the labels follow the features, and the weights come last."""
 
     columns: ColumnChoice | None  # None for triples
     features: tuple[str, ...]
@@ -109,7 +109,10 @@ class FitRows(NamedTuple):
 
 
 def open_rows(job: Job, inputs: Inputs, counts: RowCounts, run: Runner) -> FitRows:
-    """Choose the columns of a job, and return them with the rows, which are counted as they are read."""
+    """Choose the columns of a job, and return the columns with the rows, which are read while they are iterated.
+
+    The rows read are added to `counts`; `run` maps a function over batches.
+    """
     if job.options.triples:
         from pcatool.readers.triples import table_to_fit
 
@@ -119,9 +122,9 @@ def open_rows(job: Job, inputs: Inputs, counts: RowCounts, run: Runner) -> FitRo
 
 
 def columns_of(job: Job, inputs: Inputs, run: Runner) -> ColumnChoice:
-    """Return the columns of a job, settled by the first good input.
+    """Return the columns of a job, settled by the first good input; `run` maps a function over batches.
 
-    They are the columns of the model `job.like` if there is one, else the selected ones.
+    These are the columns of the model `job.columns_of_model` or, without a model, the columns that -c and -x select.
     """
     o = job.options
     inputs.settle(lambda one: read_blocks(job, one, run))
@@ -152,18 +155,14 @@ def read_blocks(job: Job, inputs: Inputs, run: Runner) -> Iterator[Array]:
 
 
 def labels_of(columns: ColumnChoice) -> Labels | None:
-    """Return the labels of a supervised fit, None without labels."""
+    """Return the label columns among the chosen columns, None without labels."""
     if columns.classes is not None:
         return Labels(columns.classes.names, True, 1, columns.classes.levels)
     return Labels(columns.labels, False, len(columns.labels), list) if columns.labels else None
 
 
-def supply_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> FitResources:
-    """Return what a method may use for these rows.
-
-    That is memory, a second reading of the rows, threads, and estimates of rows and of the memory of reading and
-    scoring.
-    """
+def resources_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> FitResources:
+    """Return the resources of a fit to the rows `read`: memory limit, second reading, threads, labels, estimates."""
     d = len(read.features)
 
     def reading(threads: int) -> int:
@@ -179,7 +178,7 @@ def supply_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> FitReso
 
 
 def report_rows(job: Job, inputs: Inputs, counts: RowCounts) -> None:
-    """Warn about dropped rows, and report the counts of the rows that were read."""
+    """Warn about dropped rows, and hand the counts of the rows that were read to the reporter."""
     dropped = counts.incomplete if job.options.missing == "drop" else 0
     if dropped:
         job.reporter.warn(f"dropped {grouped(dropped)} of {grouped(counts.rows)} rows because of missing cells")
@@ -190,21 +189,21 @@ def report_rows(job: Job, inputs: Inputs, counts: RowCounts) -> None:
 
 
 class Fitted(NamedTuple):
-    """A fitted or loaded model, with the counts of the rows that were read for it."""
+    """A fitted or loaded model, and the facts about the fit that reports show."""
 
     model: Model
-    row_counts: RowCounts
-    evidence: Evidence | None = None  # what the rules for k need, from a fit; None for a loaded model
+    row_counts: RowCounts  # counts of the rows of the fit; zeros for a loaded model
+    evidence: Evidence | None = None  # facts for the rules for k, from the fit; None for a loaded model
     shown_k: int | None = None  # number of components that a report shows; None: all
 
     @classmethod
     def of_model(cls, model: Model, shown_k: int | None) -> Fitted:
-        """Wrap an existing model, cut to its first `shown_k` components, all if None or more than there are."""
+        """Wrap a model, cut to its first `shown_k` components; whole if `shown_k` is None or exceeds its components."""
         return cls(model.truncated(shown_k and min(shown_k, model.k)), RowCounts(), shown_k=shown_k)
 
     @property
     def shown_model(self) -> Model:
-        """The model with only the components that a report shows; `DataError` when it has fewer."""
+        """The model cut to the components that a report shows; `DataError` when it has fewer components."""
         return self.model.truncated(self.shown_k)
 
     @property
@@ -221,13 +220,13 @@ class Fitted(NamedTuple):
 
 
 def fit(job: Job) -> Fitted:
-    """Fit a model to the data of a job."""
+    """Return the model fitted to the data of a job, aligned to the older model if the job names one."""
     old = older_model(job)
     return fit_opened(job, job.open(), old)
 
 
 def fit_opened(job: Job, inputs: Inputs, old: Model | None) -> Fitted:
-    """Like `fit`, for inputs that are already open and an older model to align to, None without one."""
+    """Like `fit`, for inputs that are already open and an older model that is already loaded, or None."""
     fitted = _fit_rows(job, inputs)
     return fitted if old is None else fitted._replace(model=aligned_to(fitted.model, old, job.reporter))
 
@@ -240,7 +239,7 @@ def plan_fit(job: Job) -> Plan:
 
 
 def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
-    """Fit a model to the rows of a job, and report their counts.
+    """Fit a model to the rows of a job, not yet aligned, and report the counts of the rows.
 
     Raises `DataError` with the cause when no complete row is left, or when all weights are 0.
     """
@@ -271,7 +270,7 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
 
 
 class PreparedFit(NamedTuple):
-    """A fit whose columns are chosen: it can be planned, or run once."""
+    """A fit whose columns are chosen: call `plan` for its plan, or `fit` once for the model."""
 
     columns: ColumnChoice | None  # None for triples
     plan: Callable[[], Plan]
@@ -280,7 +279,7 @@ class PreparedFit(NamedTuple):
 
 @contextmanager
 def prepare_fit(job: Job, inputs: Inputs, counts: RowCounts) -> Iterator[PreparedFit]:
-    """Open the rows of a job, and prepare a fit to them: on threads, or to sums from the workers of a cluster."""
+    """Open the rows of a job, and yield a fit to them: on threads, or from sums that workers of a cluster add up."""
     if job.engine.in_other_processes:
         yield _from_sums(job, inputs, counts)
         return
@@ -288,7 +287,7 @@ def prepare_fit(job: Job, inputs: Inputs, counts: RowCounts) -> Iterator[Prepare
         read = open_rows(job, inputs, counts, pool.map)
         method = method_of(job.options if read.columns is None else read.columns.named(job.options), job.reporter)
         work = (read.rows, read.features)
-        resources = supply_of(job, inputs, pool, read)
+        resources = resources_of(job, inputs, pool, read)
         yield PreparedFit(
             read.columns,
             partial(method.plan, *work, resources=resources),
@@ -297,7 +296,7 @@ def prepare_fit(job: Job, inputs: Inputs, counts: RowCounts) -> Iterator[Prepare
 
 
 def _from_sums(job: Job, inputs: Inputs, counts: RowCounts) -> PreparedFit:
-    """Prepare a fit to sums over the rows, which the workers of a cluster add up."""
+    """Return a fit from sums over the rows, which the workers of a cluster add up when the fit is run."""
     from pcatool.methods.pca import PCA
     from pcatool.methods.sums import check_adds_up, fit_sums, plan_sums
     from pcatool.pipeline.cluster import cluster_of, tasks_of
@@ -327,7 +326,8 @@ def _from_sums(job: Job, inputs: Inputs, counts: RowCounts) -> PreparedFit:
 def sums_of_job(job: Job, inputs: Inputs, counts: RowCounts, *, triangular: bool) -> MergeableSums | None:
     """Return the sums over the rows of a job, None without rows, and report the counts of the rows.
 
-    `triangular` sums have twice as many digits. The caller has checked that the options allow sums.
+    `triangular` sums, from a QR decomposition, keep twice as many digits. The caller must check that the options allow
+    sums.
     """
     from pcatool.methods.sums import sums_of
 
@@ -340,7 +340,7 @@ def sums_of_job(job: Job, inputs: Inputs, counts: RowCounts, *, triangular: bool
     else:
         with Threads(job.engine.threads) as pool:
             read = open_rows(job, inputs, counts, pool.map)
-            resources = supply_of(job, inputs, pool, read)
+            resources = resources_of(job, inputs, pool, read)
             sums = sums_of(read.rows, read.features, job.options, resources, triangular=triangular)
     report_rows(job, inputs, counts)
     return sums
@@ -349,7 +349,7 @@ def sums_of_job(job: Job, inputs: Inputs, counts: RowCounts, *, triangular: bool
 def _sums_of_splits(
     job: Job, inputs: Inputs, splits: Sequence[Split], columns: ColumnChoice, counts: RowCounts, *, triangular: bool
 ) -> MergeableSums | None:
-    """Return the sums over all splits, added up by the workers of a cluster, and report what they recorded.
+    """Return the sums over all splits, added up by the workers of a cluster, and report their notes and counts.
 
     None without rows. Raises `DataError` for missing cells that are refused, once the rows of all splits are counted.
     """
@@ -375,9 +375,9 @@ def _sums_of_splits(
 
 
 def older_model(job: Job) -> Model | None:
-    """Return the model to align to, None without --align-to; refuse one that does not suit the fit.
+    """Return the model to align to, None without --align-to; refuse a model that does not suit the fit.
 
-    It is read before the data, because the output may replace its file.
+    Call this before the fit, because the output of the fit may replace the file of the older model.
     """
     o = job.options
     if o.align_to is None:
@@ -388,7 +388,7 @@ def older_model(job: Job) -> Model | None:
 
 
 def _read_older(path: str, data: Any) -> Model:
-    """Load the older model; if the file does not exist, the error says that a first fit needs none."""
+    """Load the older model; if the file does not exist, the error says to leave out --align-to in a first fit."""
     if path == STDIN and isinstance(data, list) and (not data or STDIN in data):
         raise UsageError("standard input cannot be both the older model and the data", "name a file for one of them")
     try:
@@ -401,7 +401,7 @@ def _read_older(path: str, data: Any) -> Model:
 
 
 def method_of(options: FitOptions, reporter: Reporter) -> Any:
-    """Return the method that fits, such as `PCA`; others where cells are missing."""
+    """Return the object that fits, such as a `PCA`; the class depends on --method, --missing and --triples."""
     if options.triples:
         from pcatool.methods.missing_data import TriplesPCA
 
@@ -414,7 +414,7 @@ def method_of(options: FitOptions, reporter: Reporter) -> Any:
 
 
 def fit_and_save(job: Job, output: str, *, no_clobber: bool) -> Fitted:
-    """Fit a model and save it; an output that cannot be written is refused before the fit."""
+    """Fit a model, and save it to the file `output`; an output that cannot be written is refused before the fit."""
     old = older_model(job)
     inputs = job.open()
     check_target(output, no_clobber=no_clobber, inputs=inputs.paths)
@@ -424,15 +424,15 @@ def fit_and_save(job: Job, output: str, *, no_clobber: bool) -> Fitted:
 
 
 def model_or_fit(job: Job) -> Fitted:
-    """Load the model if the input is one; else fit a model to its rows.
+    """Load the model if the input holds a model; else fit a model to the rows of the input.
 
-    The content of the input decides. A file with the name of a model must be one.
+    The content of the input decides, but a file named .npz that is no model is refused.
     """
     return model_or_fit_of(job, open_model_or_data(job))
 
 
 def open_model_or_data(job: Job) -> Inputs:
-    """Open the inputs; a file named .npz that does not begin like a model is refused, and not read as a table."""
+    """Return the open inputs; a file named .npz that does not begin like a model is refused, not read as a table."""
     match job.data:
         case [str(path)] if plain_name(path).endswith(MODEL_SUFFIX) and (is_remote(path) or Path(path).is_file()):
             npz.check_beginning(path)
@@ -451,9 +451,9 @@ def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
 
 
 def split_off_components(options: FitOptions) -> tuple[int | None, FitOptions]:
-    """Split off -k: return the number of components to show, and the options with the default -k.
+    """Return -k as the number of components to show, None for the default -k, and the options with the default -k.
 
-    For a model that is already fitted, -k only sets how much of it is shown; None shows all.
+    For a model that is already fitted, -k only sets how many components are shown; None shows all.
     """
     default = FitOptions().components
     if options.components == default:
@@ -471,9 +471,9 @@ def refuse_updatable(options: FitOptions) -> None:
 def refuse_settings(
     name: str, *records: Any, what: str = "is already fitted", remedy: str = "name the data instead of the model"
 ) -> None:
-    """Raise `UsageError` for options that have no effect, because the input `name` is already fitted.
+    """Raise `UsageError` if an option in `records` is set, because options of a fit have no effect on a fitted model.
 
-    `records` are the option records to check; `what` and `remedy` word the message.
+    `name` is the model or input; `what` says in the message why, and `remedy` is the hint.
     """
     given = given_flags(*records)
     if given:
@@ -481,6 +481,6 @@ def refuse_settings(
 
 
 def no_effect(flags: Sequence[str], where: str = "") -> str:
-    """Return the words for options that have no effect; `where` says in which case."""
+    """Return the text "-a, -b have no effect", followed by `where`, the case in which they have none."""
     verb = "has" if len(flags) == 1 else "have"
     return f"{', '.join(flags)} {verb} no effect {where}".rstrip()

@@ -33,13 +33,13 @@ class FittedAndScored(NamedTuple):
     """The fitted model, and the scores of its rows."""
 
     fitted: Fitted
-    results: Results
+    results: Results  # for the counts; the scores are already written
 
 
 def fit_and_score(
     job: Job, output: str | None, score_options: ScoreOptions, *, no_clobber: bool = False
 ) -> FittedAndScored:
-    """Fit, read the rows again to score them, and save the model just before the scores are put in place.
+    """Fit, read the rows again to score them, and save the model just before the file of scores gets its name.
 
     Without `output` the model is not saved. Outputs that cannot be written, or are the same, are refused before the
     fit.
@@ -94,10 +94,10 @@ def fit_and_score(
 
 @contextmanager
 def _put_last(place: Sink, scores: OutputOptions) -> Iterator[Sink]:
-    """Yield the sink of a model whose scores go to a store, and put the model in place after the scores.
+    """Yield the sink of a model whose scores go to a store; the model gets its name after the upload of the scores.
 
-    An upload may fail until it has ended; a finished local file only needs to be renamed. If putting the model in place
-    fails all the same, the scores are removed.
+    An upload may fail until it has ended; a finished local file only needs to be renamed. If the renaming fails all the
+    same, the scores are removed.
     """
     ended = False
     try:
@@ -111,13 +111,13 @@ def _put_last(place: Sink, scores: OutputOptions) -> Iterator[Sink]:
 
 
 def _hand_over(model: Model, place: Sink) -> None:
-    """Write the model to its sink, which is put in place later."""
+    """Write the model to its sink; the file gets its name when the sink is closed."""
     doing("writing")
     place.write(npz.dumps(model))
 
 
 def _take_back(scores: str, error: BaseException) -> None:
-    """Remove scores whose model could not be written; if that fails too, the error tells the user to remove them."""
+    """Remove scores whose model could not be written; if that fails too, add to `error` a hint to remove the scores."""
     try:
         remove(scores)
     except FileError:
@@ -126,7 +126,7 @@ def _take_back(scores: str, error: BaseException) -> None:
 
 
 def _check_ending(scores: OutputOptions) -> None:
-    """Refuse a name for the scores that does not end like a known format."""
+    """Raise `UsageError` if the name of the scores does not end like a format that can be written."""
     try:
         format_name(scores)
     except UsageError as error:
@@ -134,7 +134,10 @@ def _check_ending(scores: OutputOptions) -> None:
 
 
 def with_copies(data: Any, table: TableOptions) -> Any:
-    """Return the data; an input that can be read only once gets a place for a copy, and can be read again."""
+    """Return the data, changed so that all inputs can be read twice: a pipe is copied while it is read.
+
+    A table in memory is returned unchanged.
+    """
     if not are_paths(data):
         return data
     found = ResolvedInputs.of(data, table)
@@ -142,7 +145,7 @@ def with_copies(data: Any, table: TableOptions) -> Any:
 
 
 def _refuse_one_place(output: str, scores: str) -> None:
-    """Refuse a model and scores that would go to the same stream or file."""
+    """Raise `UsageError` if the model and the scores would go to the same stream, file or object."""
     stream = descriptor_of(output)
     if stream != descriptor_of(scores):
         return

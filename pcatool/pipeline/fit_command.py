@@ -26,7 +26,10 @@ RUN = 4
 
 
 def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the -c options that name the columns, as words of a command, and remarks about them."""
+    """Return the -c options that name the columns, as words of a command, and remarks about these options.
+
+    No words if they would be longer than MOST_LETTERS, or if a name is empty.
+    """
     terms = list(_terms(names))
     together = [",".join(run) for _, run in groupby(terms, key=_alone)]
     apart = [f" {term}" if term.startswith("-") else term for term in together]  # not to be read as an option
@@ -46,19 +49,19 @@ def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _shown(name: str) -> str:
-    """Return the name, or a glob with ? for unprintable characters, so that it can be copied from a page."""
+    """Return the name, or a glob with ? for each unprintable character, so that users can copy the text."""
     if name.isprintable():
         return name
     return "".join(c if c.isprintable() and c not in "*?[]," else "?" for c in name)
 
 
 def _alone(term: str) -> str:
-    """Return the key by which terms share one -c option: a term with a comma in it has an option of its own."""
+    """Return a key: terms with equal keys share one -c option. A term with a comma has an option of its own."""
     return term if "," in term else ""
 
 
 def _terms(names: Sequence[str]) -> Iterator[str]:
-    """Yield the names; runs of numbered names become ranges, and the elements of a vector become its name."""
+    """Yield terms of -c for the names: runs of numbered names become ranges, elements of a vector become its name."""
     known, start = set(names), 0
     while start < len(names):
         end = start + 1
@@ -88,16 +91,16 @@ TRIPLES = "user,item,value"
 
 
 class FitCommand(NamedTuple):
-    """A command as words, None when no command makes the model, and remarks for its reader."""
+    """A `pcatool fit` command, and remarks for the user."""
 
-    command: list[str] | None
+    command: list[str] | None  # the words; None when no command makes the model
     remarks: list[str]
 
 
 def fit_command(model: Model, output: str = "model.npz", components: int | str | None = None) -> FitCommand:
-    """Return the command that fits this model to its rows, with remarks on what the model does not hold.
+    """Return the command that fits this model to its rows, with remarks on names that the user must fill in.
 
-    `components` replaces the number of components of the model.
+    `output` is the file for the new model; `components` replaces the -k of the model.
     """
     meta = model.meta
     if meta.get("solver") == SCIKIT_LEARN:
@@ -127,7 +130,7 @@ def fit_command(model: Model, output: str = "model.npz", components: int | str |
 
 
 def _words(options: FitOptions, given: dict[str, Any]) -> Iterator[str]:
-    """Yield the settings that differ from the default, as words of a command."""
+    """Yield the settings that differ from the default, as words of a command; `given` are the settings to look at."""
     for field in fields(options):
         value = getattr(options, field.name)
         if field.name not in given or value == field.default or _is_usual(field.name, value):
@@ -142,22 +145,22 @@ def _words(options: FitOptions, given: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_usual(name: str, value: Any) -> bool:
-    """Whether this is the default number of components, as a number or as text."""
+    """Whether the option `name` with this value is the default -k, as a number or as text."""
     return name == "components" and str(value) == str(FitOptions.components)
 
 
 def _text(value: Any) -> str:
-    """Return a value as it is typed; a fraction has no exponent."""
+    """Return a value as text to type; a fraction below 1 has no exponent."""
     return np.format_float_positional(value) if isinstance(value, float) and 0 < value < 1 else str(value)
 
 
 def _word(flag: str, value: str) -> list[str]:
-    """Return a flag and its value; they are one word, --flag=value, when the value begins with a dash."""
+    """Return the words [flag, value], or ["flag=value"] when the value begins with a dash."""
     return [f"{flag}={value}"] if value.startswith("-") else [flag, value]
 
 
 def _settings(model: Model) -> dict[str, Any]:
-    """Return the options of the fit, as far as the model keeps them."""
+    """Return the options of the fit by field name, as far as the model keeps them."""
     meta = model.meta
     more: dict[str, Any] = {"updatable": None}
     if meta.get("reason") == "asked for" and "em" not in meta:
@@ -174,7 +177,7 @@ def _settings(model: Model) -> dict[str, Any]:
 
 
 def _kept(model: Model, usual: FitOptions) -> bool | None:
-    """Return whether sums were asked for (--updatable) or declined; None when they are kept or not by default."""
+    """Return True if the fit had --updatable, False if it had --no-updatable, None if the default explains the sums."""
     if usual.why_not_updatable is not None or model.meta.get("solver") == "randomized":
         return None
     kept = model.statistic is not None

@@ -40,12 +40,12 @@ PANELS = 36
 
 
 def check_method(options: FitOptions, names: Sequence[str]) -> None:
-    """Raise `UsageError`, before a fit, for named values that its model will not have."""
+    """Raise `UsageError`, before a fit with these options, for values in `names` that its model will not have."""
     _refuse(options.method, options.kernel is not None, names)
 
 
 def _refuse(method: str, in_kernel: bool, names: Sequence[str]) -> None:
-    """Raise `UsageError` for named values that the method does not define."""
+    """Raise `UsageError` for values in `names` that are not defined for the method."""
     if in_kernel:
         raise UsageError(
             "the components of a kernel model are directions in the kernel space, not combinations of columns",
@@ -71,7 +71,7 @@ def contributions(model: Model) -> Array:
 
 
 def correlations(model: Model) -> Array:
-    """Correlation of each column with each score, B_jm sqrt(lambda_m) / s_j, (d, k); 0 for a constant column."""
+    """Correlation of column j with the scores of component m, B_jm sqrt(lambda_m) / s_j, (d, k); 0 if s_j is 0."""
     s = column_spread(model)[:, None]
     cross = model.basis * np.sqrt(model.eigenvalues[: model.k])
     found = np.divide(cross, s, out=np.zeros_like(cross), where=s > 0)
@@ -79,7 +79,7 @@ def correlations(model: Model) -> Array:
 
 
 def cos2(model: Model) -> Array:
-    """Share of each column's variance that each component carries, (d, k); all components add up to 1."""
+    """Share of the variance of each column that each component explains, (d, k); all components add up to 1."""
     found: Array = correlations(model) ** 2
     return found
 
@@ -116,15 +116,15 @@ def column_spread(model: Model) -> Array:
 
 
 def holds_all_variance(model: Model) -> bool:
-    """Whether the basis holds every component that carries variance."""
+    """Whether the model holds every component with variance, so that no variance is lost."""
     rank = model.meta.get("rank")
     return isinstance(rank, int) and model.k >= rank and bool(model.variance.lost[model.k - 1] == 0)
 
 
 def recovered_spread(model: Model) -> Array:
-    """Standard deviation of each column when all components are known, (d,): S_jj = sum_m lambda_m B_jm^2.
+    """Standard deviation of each column, (d,), from a model that holds all variance: S_jj = sum_m lambda_m B_jm^2.
 
-    A variance that rounding of B alone can make becomes 0.
+    A variance within the rounding error of B becomes 0.
     """
     squares = model.basis**2 @ model.eigenvalues[: model.k]
     noise = (model.d * np.finfo(float).eps) ** 2 * model.total_variance
@@ -135,16 +135,16 @@ def recovered_spread(model: Model) -> Array:
 
 
 def components_shown(model: Model, first: int | None) -> int:
-    """Return how many components to show: `first`, or all if None; `DataError` when the model has fewer."""
+    """Return the number of components to show: `first`, or all if None; `DataError` when the model has fewer."""
     if first is not None:
         check_component_number(f"--first {first}", first, model.k, model.directions)
     return first or model.k
 
 
 def check_component_number(option: str, number: int, k: int, possible: int = 0) -> None:
-    """Raise `DataError` for a component `number` past the k of the model.
+    """Raise `DataError` if a component has a `number` above k, the number of components of the model.
 
-    `option` begins the message. If a fit could give more than k, up to `possible`, the hint says so.
+    `option` begins the message. If a fit could give more than k components, up to `possible`, the hint says so.
     """
     if number > k:
         more = ", or fit with a larger -k" if k < possible else ""
@@ -152,7 +152,7 @@ def check_component_number(option: str, number: int, k: int, possible: int = 0) 
 
 
 def component_table(model: Model, names: Sequence[str] = ("loadings",), first: int | None = None) -> dict[str, Any]:
-    """Return the named values as a table, by column name.
+    """Return a table of the values `names` for the `first` components (None: all), as a dict of columns.
 
     One name gives a row for each column of the data and a column for each component. Several names give a row for each
     pair of component and column of the data, and a column for each name.
@@ -171,7 +171,7 @@ def component_table(model: Model, names: Sequence[str] = ("loadings",), first: i
 
 
 def check_columns(model: Model, names: Sequence[str]) -> None:
-    """Raise `UsageError` for a model that does not have the named values."""
+    """Raise `UsageError` if values in `names`, such as correlations, are not defined for the model."""
     _refuse(str(model.meta.get("method", "pca")), model.basis.shape[1] == 0, names)
 
 
@@ -201,7 +201,7 @@ def table_caption(model: Model, names: Sequence[str], first: int | None) -> str:
 
 
 def images_shown(model: Model, first: int | None) -> int:
-    """Return how many components a picture shows: `first`, or by default at most PANELS."""
+    """Return the number of components in a picture: `first`, or by default at most PANELS; `DataError` for too many."""
     return components_shown(model, first if first is not None else min(model.k, PANELS))
 
 
@@ -255,14 +255,14 @@ def components_picture(
 
 
 def share_words(model: Model) -> str:
-    """Return the words that say what the shares of the components are taken of."""
+    """Return the caption of the shares of the components, such as "shares in per cent of the variance"."""
     if is_supervised(model):
         return "shares in per cent of the dependence on the label"
     return f"shares in per cent of the {'variance' if model.centered else 'sum of squares'}"
 
 
 def fit_and_write(job: Job, output: str, make: Callable[[Model], str | bytes], *, no_clobber: bool) -> Model:
-    """Load or fit the model of a job, write `make(model)` to a file, and return the model.
+    """Load or fit the model of a job, cut it to -k, write `make(model)` to a file, and return the model.
 
     An output that cannot be written is refused before the fit.
     """
@@ -274,6 +274,6 @@ def fit_and_write(job: Job, output: str, make: Callable[[Model], str | bytes], *
 
 
 def write(data: str | bytes, output: str, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
-    """Write text or bytes to the output."""
+    """Write text or bytes to a file, or to standard output if `output` is "-"; `inputs` may not be replaced."""
     with open_sink(output, no_clobber=no_clobber, inputs=inputs) as sink:
         sink.write(data.encode() if isinstance(data, str) else data)

@@ -1,4 +1,4 @@
-"""Write one output for each of many inputs into a folder; a second run can resume the work."""
+"""Write a folder with one output for each input; a second run can resume an interrupted run."""
 
 from __future__ import annotations
 
@@ -52,24 +52,24 @@ Make = Callable[[Any, TableOptions, Reporter], Results]
 
 
 class InputsAndResults(NamedTuple):
-    """Inputs to read, in order, and inputs left out as results of an earlier run."""
+    """Inputs to read, and inputs left out because they are results of an earlier run; both in their order."""
 
     inputs: list[Input]
     earlier: list[Input]
 
 
 class ResultMarks(NamedTuple):
-    """Columns that tell the results of a run from its possible inputs."""
+    """Columns by which a file is recognised as a result of this command, and not as an input."""
 
     reads: frozenset[str]  # columns that the run reads
-    keeps: frozenset[str]  # columns passed through, which results have too
-    writes: str  # first column that results have and inputs need not have
+    keeps: frozenset[str]  # passthrough columns, which results have, too
+    writes: str  # first result column
 
     def match(self, names: Collection[str], *, by_name: bool) -> bool:
-        """Whether these names are the columns of results, and not of a possible input.
+        """Whether a file with the columns `names` is a result, and could not be an input.
 
-        `by_name`: the file is named as a result would be. Columns that are passed through then say nothing, because
-        results have them too; without `by_name`, a file with all columns that are read could be an input.
+        A file with all columns that the run reads could be an input. If the file has the name of a result (`by_name`),
+        passthrough columns do not count, because results have them, too.
         """
         own = self.reads - self.keeps if by_name else self.reads
         could_be_read = self.writes in self.reads or (bool(own) and own.issubset(names))
@@ -77,7 +77,7 @@ class ResultMarks(NamedTuple):
 
 
 def inputs_in_output_folder(folder: str, inputs: Iterable[Input]) -> list[Input]:
-    """Return the inputs in the output folder that were found by a search from outside it, maybe through a link."""
+    """Return the inputs that a search which began outside the output folder found inside it, maybe through a link."""
     return [item for item in inputs if _is_in_output_folder(folder, item)]
 
 
@@ -92,9 +92,9 @@ def _is_in_output_folder(folder: str, item: Input) -> bool:
 def result_marks(
     make: Make, found: ResolvedInputs, inside: Sequence[Input], folder: str, table: TableOptions
 ) -> ResultMarks:
-    """Return the marks of a run, taken from the results of the inputs outside the output folder.
+    """Return the columns that mark results, from the inputs that are not `inside` the output folder.
 
-    Raises `FileError` when no input lies outside it.
+    `make` applies the model. Raises `FileError` when all inputs are inside the folder.
     """
     inner = set(inside)
     elsewhere = [item for item in found.inputs if item not in inner and not item.is_stream]
@@ -109,9 +109,10 @@ def result_marks(
 def separate_earlier_results(
     found: ResolvedInputs, inside: Sequence[Input], marks: ResultMarks, output_of: Callable[[Input], str]
 ) -> InputsAndResults:
-    """Separate the inputs from results of an earlier run.
+    """Separate results of an earlier run from the inputs `found`; only files `inside` the output folder can be results.
 
-    Raises `UsageError` for a file that a result would replace, unless its columns show that it is an earlier result.
+    `output_of` returns the name of the output of an input. Raises `UsageError` for a file that an output would replace,
+    unless its columns show that the file is an earlier result.
     """
     inner, earlier = set(inside), set[Input]()
     made_of = {canonical_name(output_of(item)): item for item in found.inputs if item not in inner}
@@ -133,7 +134,7 @@ def separate_earlier_results(
 
 
 def columns_of(item: Input) -> list[str]:
-    """Return the column names of a file, read in the form that results have; an empty list for a bad file."""
+    """Return the column names of a file, read without table options, as results are; an empty list for a bad file."""
     try:
         inputs = Inputs(ResolvedInputs((item,), None), TableOptions(), Reporter())
         try:
@@ -147,7 +148,7 @@ def columns_of(item: Input) -> list[str]:
 
 
 def note_earlier_results(earlier: Sequence[Input], folder: str, reporter: Reporter) -> None:
-    """Note how many earlier results were left out of the inputs."""
+    """Write a note with the number of earlier results that were left out of the inputs, unless there are none."""
     if earlier:
         reporter.note(f"left out {counted(len(earlier), 'earlier result')} in {show(shown(folder))}")
 
@@ -161,17 +162,17 @@ class OutputTask(NamedTuple):
 
 @dataclass
 class Outputs:
-    """Counts and outputs of a run over all inputs; made by `write_each`."""
+    """Counts and written files of a run over all inputs; made by `write_each`."""
 
     row_counts: RowCounts = field(default_factory=RowCounts)
     errors: ErrorSum = field(default_factory=ErrorSum)
     written: list[tuple[str, str, int]] = field(default_factory=list)  # input, output, rows
-    resumed: int = 0  # inputs passed over, since their output was done
-    skipped: list[SkippedFile] = field(default_factory=list)
-    options: ApplyOptions = field(default_factory=ApplyOptions)  # those of the run, once an input is done
+    resumed: int = 0  # inputs that --resume skipped, since their output was up to date
+    skipped: list[SkippedFile] = field(default_factory=list)  # bad files left out by --skip-bad
+    options: ApplyOptions = field(default_factory=ApplyOptions)  # options of the run, set with the first input
 
     def add(self, task: OutputTask, results: Results) -> None:
-        """Add the results of one input."""
+        """Add the counts, the errors and the output file of one input."""
         self.written.append((task.input.path, task.output, results.row_counts.rows))
         self.row_counts.rows += results.row_counts.rows
         self.row_counts.incomplete += results.row_counts.incomplete
@@ -181,7 +182,7 @@ class Outputs:
 
 
 def goes_to_folder(output: OutputOptions) -> bool:
-    """Whether the output is a folder, by its name or because there is one; --resume without a folder is refused."""
+    """Whether the output is a folder: its name ends with /, or the folder exists; `UsageError` for --resume without."""
     name = output.output
     into = name is not None and name != "-" and is_folder(name)
     if output.resume and not into:
@@ -192,9 +193,10 @@ def goes_to_folder(output: OutputOptions) -> bool:
 def write_each(
     make: Make, paths: Sequence[str], table: TableOptions, output: OutputOptions, model: str | None, reporter: Reporter
 ) -> Outputs:
-    """Write the results of every input to its own file, and return the counts.
+    """Write the results of every input to a file of its own, and return the counts.
 
-    Everything that can be refused is refused before the first file is written.
+    `make` applies the model; `model` is the path of the model, None without a file. All that can be refused is refused
+    before the first file is written.
     """
     found = ResolvedInputs.of(paths, table)
     tasks = _tasks(_without_earlier(make, found, table, output, reporter), output)
@@ -233,7 +235,7 @@ def write_each(
 
 
 class _InputWork(NamedTuple):
-    """Settings that are the same for every input, and the work on one input."""
+    """The work on one input: `run` writes its results. All fields are the same for every input."""
 
     make: Make
     found: ResolvedInputs
@@ -260,20 +262,23 @@ class _InputWork(NamedTuple):
         return results
 
     def _warn_changed(self, task: OutputTask) -> None:
-        """Warn that the output may be of an earlier state of its input.
+        """Warn that the input was changed while it was read, so the output may hold results of its earlier content.
 
-        The output is newer than the input, so it is dated back or removed: --resume then makes it again.
+        The output, which is newer than the input, gets an old date or is removed, so that --resume writes it again.
         """
-        remedy = "--resume writes the output again" if make_old(task.output) else "write the output again"
+        make_old(task.output)
         now = "was removed" if is_remote(task.output) else "may hold results of the earlier content"
         what = f"{task.input.name} changed while it was read: {show(shown(task.output))} {now}"
-        self.reporter.warn(f"{what}; {remedy}")
+        self.reporter.warn(f"{what}; --resume writes the output again")
 
 
 def _without_earlier(
     make: Make, found: ResolvedInputs, table: TableOptions, output: OutputOptions, reporter: Reporter
 ) -> Sequence[Input]:
-    """Return the inputs without results of an earlier run that a search for inputs found in the output folder."""
+    """Return the inputs without results of an earlier run, which a search for inputs found in the output folder.
+
+    Raises `UsageError` for standard input, which has no name for its output.
+    """
     if any(item.path == STDIN for item in found.inputs):
         raise UsageError(
             f"standard input gives no file name for {show(output.output)}",
@@ -295,7 +300,7 @@ def _output_of(item: Input, output: OutputOptions) -> str:
 
 
 def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[OutputTask]:
-    """Return the output of each input; `UsageError` when two inputs would have the same output."""
+    """Return each input with the name of its output; `UsageError` when two inputs would have the same output."""
     tasks = [OutputTask(item, _output_of(item, output)) for item in inputs]
     taken: dict[str, str] = {}
     for task in tasks:
@@ -351,7 +356,10 @@ class _FileIdentity:
 
 
 def _is_done(task: OutputTask, model: str | None) -> bool:
-    """Whether the output exists, and is not older than its input and the model."""
+    """Whether the output exists, and is not older than its input and the model.
+
+    Raises `UsageError` for a model without a file, which has no date.
+    """
     if model is None or model == "-":
         raise UsageError(
             "--resume compares file times, but a model from a pipe or from memory has no file time", "name a model file"

@@ -1,4 +1,4 @@
-"""Names and times of outputs, and folders of parts with one file for each split."""
+"""Names and times of output files, and the folder that workers write, with one file for each split."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ WRITTEN = {".zstd": ".zst"}
 
 
 def relative_name(item: Input) -> str:
-    """Return the name of an input relative to where a search found it, or its last part if it was named itself.
+    """Return the name of an input relative to the folder that was searched, or its file name if no search found it.
 
-    Partition folders (`year=2024/`) directly above stay in the name.
+    Partition folders directly above are part of the name, as in `year=2024/a.csv`.
     """
     path = plain_name(item.path)
     inner = os.path.relpath(path, item.root) if item.root else path.rpartition("/")[2]
@@ -58,7 +58,7 @@ def is_folder(name: str) -> bool:
 
 
 def join_name(folder: str, name: str) -> str:
-    """Return the name of a file in a folder; the options of a store come after it."""
+    """Return the name of a file in a folder; options of a store in the name of the folder move to the end."""
     plain = plain_name(folder)
     return with_options(f"{plain.rstrip('/')}/{name}", folder[len(plain) :])
 
@@ -69,14 +69,14 @@ def is_inside(name: str, folder: str) -> bool:
 
 
 def canonical_name(name: str) -> str:
-    """Return the one name of a file or folder, with links resolved; of an object its name without options."""
+    """Return the full path of a file or folder, with links resolved; for an object, its name without options."""
     return plain_name(name).rstrip("/") if is_remote(name) else os.path.realpath(name)
 
 
 def name_in_format(name: str, form: str | None) -> str:
-    """Return the name with the ending of an output format, or with its own ending if `form` is None.
+    """Return the name of a file with the ending of the format `form`; with its own ending if `form` is None.
 
-    The ending of a compression stays, except for Parquet, which compresses by itself.
+    An ending such as .gz stays, except for Parquet, which compresses by itself.
     """
     packed = next((name[-len(ending) :] for ending in COMPRESSED if name.lower().endswith(ending)), "")
     stem = name.removesuffix(packed)
@@ -92,7 +92,7 @@ SECOND = 10**9  # nanoseconds
 
 
 def make_folders(output: str) -> None:
-    """Create the missing folders above an output."""
+    """Create the folders that the path of an output names; a store needs none."""
     if is_remote(output):
         return  # a store has no folders
     folder = Path(output).parent
@@ -107,7 +107,7 @@ def output_exists(name: str) -> bool:
 
 
 def modified_at(name: str) -> int | None:
-    """Return the time of the last write in nanoseconds; None for what is no file, or has no known time."""
+    """Return the time of the last write in nanoseconds; None if there is no regular file, or no time is known."""
     if is_remote(name):
         from pcatool.stores.listing import modified_ns
 
@@ -120,7 +120,7 @@ def modified_at(name: str) -> int | None:
 
 
 def latest_modified(name: str) -> int | None:
-    """Return the latest time of the last write in nanoseconds, or None.
+    """Return the latest possible time of the last write in nanoseconds; None as for `modified_at`.
 
     A store gives whole seconds, and an object may have been replaced later in the same second.
     """
@@ -129,9 +129,9 @@ def latest_modified(name: str) -> int | None:
 
 
 def state_of(name: str) -> tuple[object, ...] | None:
-    """Return a value that changes when the file is replaced or written to.
+    """Return a value that changes when the file or object is replaced or written to.
 
-    It is None for what is no file, and for a web page.
+    None if there is no regular file, and for a web page.
     """
     if is_remote(name):
         from pcatool.stores.objects import state_of
@@ -145,23 +145,22 @@ def state_of(name: str) -> tuple[object, ...] | None:
     return (there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns) if regular else None
 
 
-def make_old(name: str) -> bool:
-    """Make an output older than anything it could have been made from, so that --resume makes it again.
+def make_old(name: str) -> None:
+    """Give an output the date 1970, so that --resume finds it older than its input and writes it again.
 
     An object is removed instead, because the store sets its date.
     """
     if is_remote(name):
         remove(name)
-        return True
+        return
     try:
         os.utime(name, ns=(0, 0))
     except OSError as error:
-        raise FileError.from_os(name, "date", error) from None
-    return True
+        raise FileError.from_os(name, "set the time of", error) from None
 
 
 def remove(name: str) -> None:
-    """Remove a file or an object; do nothing if it does not exist any more."""
+    """Remove a file or an object; do nothing if it does not exist."""
     if is_remote(name):
         from pcatool.stores.objects import remove
 
@@ -173,18 +172,18 @@ def remove(name: str) -> None:
         raise FileError.from_os(name, "remove", error) from None
 
 
-# File that marks a folder as complete for Hadoop, Spark and others; readers pass over it.
+# Empty file that marks a folder as complete for Hadoop, Spark and others; readers of tables skip the file.
 MARK = "_SUCCESS"
 FEWEST_DIGITS = 5  # in the number of a part
 
-# Prefix of the temporary file by which workers check that they see the same folder.
+# Prefix of the probe: a temporary file by which workers check that they see the same folder.
 PROBE = ".sign-"
 
 SEEN_BY_ALL = "name a folder that all workers can see, or a folder in an object store"
 
 
 class PartsFolder:
-    """Output folder with one file for each part, all in one format; `_SUCCESS` in it marks a complete run."""
+    """Output folder with one file for each split of the inputs, all in one format; `_SUCCESS` marks a complete run."""
 
     def __init__(self, name: str, form: str) -> None:
         self.name = shown(name)
@@ -194,7 +193,7 @@ class PartsFolder:
         self._part = re.compile(rf"part-[0-9]{{{FEWEST_DIGITS},}}{re.escape(self._ending)}")
 
     def parts(self, count: int) -> list[str]:
-        """Return names for `count` parts; sorted by name they keep their order."""
+        """Return `count` file names, such as part-00000.parquet, in alphabetical order."""
         digits = max(FEWEST_DIGITS, len(str(count - 1)))
         return [f"part-{number:0{digits}}{self._ending}" for number in range(count)]
 
@@ -202,17 +201,17 @@ class PartsFolder:
         return self._part.fullmatch(name) is not None
 
     def full_path(self, name: str) -> str:
-        """Return the full path of a file in the folder, which does not depend on the current directory."""
+        """Return the full path of the file `name` in the folder, which does not depend on the current directory."""
         return join_name(self._folder, name)
 
     def named_by_user(self, name: str) -> str:
-        """Return the name of a file in the folder, with the folder as the user named it."""
+        """Return the path of the file `name` in the folder; the path begins with the folder as the user wrote it."""
         return join_name(self._named, name)
 
     def check(self, *, no_clobber: bool) -> None:
-        """Raise every error about writing here that can be known early; change nothing.
+        """Raise the errors about writing to the folder that can be known before the work; change nothing.
 
-        Files other than parts are refused, since readers of the folder would take them as data.
+        Tables with names unlike part-00000.parquet are refused, since readers of the folder would read them as data.
         """
         if is_remote(self._folder):
             check_target(self.full_path(MARK), no_clobber=False)
@@ -229,9 +228,10 @@ class PartsFolder:
 
     @contextmanager
     def writing(self, reporter: Reporter) -> Iterator[str]:
-        """Create the folder, remove its mark, and yield the path of a file that workers check for.
+        """Create the folder, remove `_SUCCESS`, and yield the path of a probe file, "" for a folder in a store.
 
-        A worker that does not find this file sees another folder. After an error the folder stays unmarked.
+        A worker that does not find the probe file sees another folder. An error in the `with` block adds a note that
+        the folder is not complete.
         """
         make_folders(self.full_path(MARK))
         check_target(self.full_path(MARK), no_clobber=False)
@@ -249,7 +249,7 @@ class PartsFolder:
 
     @contextmanager
     def _probe_file(self) -> Iterator[str]:
-        """Yield the path of a new probe file, which is removed at the end; an empty text for a store."""
+        """Yield the path of a new probe file, which is removed at the end; "" for a folder in a store."""
         if is_remote(self._folder):
             yield ""
             return
@@ -265,7 +265,7 @@ class PartsFolder:
                 probe.unlink()
 
     def finish(self, written: Sequence[str]) -> None:
-        """Check that the written parts are there, remove other parts, and mark the folder as complete."""
+        """Raise `FileError` if a written part is missing; else remove parts of earlier runs, and write `_SUCCESS`."""
         there = set(tables_in(self._folder))
         lost = [name for name in written if name not in there]
         if lost:

@@ -1,4 +1,4 @@
-"""Plot scores and loadings: read or project the rows, then draw them or write their numbers."""
+"""Plot scores and loadings: read or project the rows, then draw the picture or write its numbers."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from pcatool.writers.sink import write_whole
 
 __all__ = ["PlotOutcome", "collect_rows", "draw", "note_omissions", "rows_of", "table_of"]
 
-# Most distinct texts that colour rows: more take memory like the rows, and no reader tells so many apart.
+# Most distinct texts in the column of --color: more need as much memory as the rows, and no eye distinguishes them.
 MOST_TEXTS = 10_000
 
 
 class ColoredRows(NamedTuple):
-    """Scores of some rows, (n, a), and the numbers (n,) or texts that colour them."""
+    """Scores of some rows, and the values that colour the rows."""
 
-    scores: Array
-    color: Array | TextLabels | None
+    scores: Array  # (n, a), one column for each axis
+    color: Array | TextLabels | None  # numbers (n,), or a text for each row; None without --color
 
 
 def collect_rows(
@@ -55,9 +55,10 @@ def collect_rows(
     inputs: Inputs,
     spreads: Array | None = None,
 ) -> RowCollector:
-    """Collect the rows that have scores of the components `axes`, divided by `spreads` (a,) if given.
+    """Return the collected scores of the components `axes` (numbers from 1), divided by `spreads` (a,) if given.
 
-    Without a model the inputs hold the scores. Raises `DataError` when no row has scores.
+    Without a model the inputs hold the scores. Rows with missing scores are only counted. Raises `DataError` when no
+    row has scores.
     """
     color = color_column(request, job, inputs)
     by_texts = color is not None and color.kind in ("text", "boolean")
@@ -80,24 +81,24 @@ def collect_rows(
 
 
 class _Colors(NamedTuple):
-    """Reader of the column that colours rows: a number among the features, or a text passed through."""
+    """Reader of the column of --color: numbers are read like a feature, texts like a passthrough column."""
 
-    column: Column | None
-    by_texts: bool
-    nulls: tuple[str, ...]
+    column: Column | None  # None without --color
+    by_texts: bool  # the column holds texts
+    nulls: tuple[str, ...]  # further spellings of a missing cell
 
     @property
     def number(self) -> tuple[str, ...]:
-        """The column as a feature to read, if it holds numbers."""
+        """Tuple with the name of the column if the column holds numbers; else an empty tuple."""
         return () if self.column is None or self.by_texts else (self.column.name,)
 
     @property
     def passthrough(self) -> tuple[str, ...]:
-        """The column as a column to pass through, if it holds texts."""
+        """Tuple with the name of the column if the column holds texts; else an empty tuple."""
         return (self.column.name,) if self.column is not None and self.by_texts else ()
 
     def of(self, passthrough: Sequence[Any], numbers: Array | None) -> Array | TextLabels | None:
-        """Return the colours of a batch, from its kept columns or its numbers."""
+        """Return the texts or numbers that colour a batch, from its passthrough columns or from `numbers` (n,)."""
         return texts_of(passthrough[0], self.nulls) if self.by_texts else numbers
 
 
@@ -129,7 +130,7 @@ def names_of(axes: Sequence[int]) -> tuple[str, ...]:
 
 
 def _rows_of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run: Runner) -> Iterator[ColoredRows]:
-    """Yield the rows of a table of scores, with their colours."""
+    """Yield the rows of a table of scores, batch by batch; `names` are the columns of scores to read."""
     more = tuple(name for name in colors.number if name not in names)
     choice = ColumnChoice((*names, *more), frozenset(), passthrough=colors.passthrough)
 
@@ -145,7 +146,7 @@ def _rows_of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run
 def _projected_rows(
     job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, colors: _Colors, run: Runner
 ) -> Iterator[ColoredRows]:
-    """Yield the projected rows, with their colours; a row that lacks only its colour still has scores."""
+    """Yield the projected rows, batch by batch; a missing cell in the column of --color alone leaves the scores."""
     results = project_rows(job, axes, model, inputs, colors.passthrough)
     plan = results.plan
     names = plan.choice.names
@@ -162,9 +163,10 @@ def _projected_rows(
 def _score_batch(
     placed: PlacedBatch, scorer: Scorer, width: int, columns: list[int], at: list[int], colors: _Colors
 ) -> ColoredRows:
-    """Project one batch, and return the scores `columns` with the colours.
+    """Project one batch, and return the scores of the components with the indices `columns`, and the colours.
 
-    A number that colours stands behind the `width` features. It is cut off first, so that only missing features count.
+    `at` holds the index of the number that colours, or is empty. If the number follows the `width` features, it is cut
+    off before projecting, so that only missing features count as missing.
     """
     batch = placed.batch
     numbers = batch.X[:, at[0]] if at else None
@@ -179,7 +181,7 @@ def _score_batch(
 def project_rows(
     job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, passthrough: tuple[str, ...]
 ) -> Results:
-    """Return the scores of the rows, up to the last component in `axes`.
+    """Return the scores of the rows from PC1 to the last component in `axes`, with the passthrough columns.
 
     A row with missing cells has the scores that the policy of the model gives, or empty ones; no row is refused.
     """
@@ -194,9 +196,10 @@ def project_rows(
 
 
 def _rows_to_collect(part: ColoredRows, codes: dict[str, int], spreads: Array | None, cloud: RowCollector) -> Array:
-    """Return rows for the cloud, scores and then colours; rows without scores are counted and dropped.
+    """Return the rows to add to `cloud`: the scores, then the colour if there is one, (n, a) or (n, a + 1).
 
-    A text becomes its number in `codes`, by first appearance. Raises `DataError` for more than MOST_TEXTS texts.
+    Rows without scores are dropped, and counted in `cloud.left_out`. A text becomes its number in `codes`, to which new
+    texts are added. Raises `DataError` for more than MOST_TEXTS texts.
     """
     columns = [part.scores if spreads is None else part.scores / spreads]
     if isinstance(part.color, np.ndarray):
@@ -219,18 +222,18 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class PlotTable:
-    """Rows of a plot as a table to write: the column that colours them, and their scores; a `BatchTable`."""
+    """Rows of a plot as a table to write: the column of --color, and the scores; follows the protocol `BatchTable`."""
 
     source: Results | None  # projected rows; None for a table of scores
-    columns: tuple[int, ...]
-    names: list[str]
-    passthrough: list[tuple[str, Any]]
+    columns: tuple[int, ...]  # indices of the scores to write among those of `source`
+    names: list[str]  # columns of scores, such as PC1
+    passthrough: list[tuple[str, Any]]  # the column of --color with its Arrow type, if there is one
     inputs: Inputs
     job: Job
     by_users: bool = False
 
     def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]:
-        """Yield `finish(kept columns, scores)` of each batch, in order."""
+        """Yield `finish(passthrough columns, scores)` for each batch, in order; threads call `finish`."""
         if self.source is not None:
             yield from self.source.each(lambda passthrough, values: finish(passthrough, values[:, self.columns]))
             return
@@ -243,7 +246,7 @@ class PlotTable:
 def streamed_scores(
     job: Job, request: PlotRequest, axes: tuple[int, ...], model: Model | None, inputs: Inputs
 ) -> BatchTable:
-    """Return every row with its scores, as a table to write; a row without scores has empty cells."""
+    """Return a table of all rows: the column of --color, and the scores of `axes`; missing scores are empty cells."""
     color = color_column(request, job, inputs)
     passthrough = () if color is None else (color.name,)
     if model is None:
@@ -254,16 +257,16 @@ def streamed_scores(
 
 
 class PlotOutcome(NamedTuple):
-    """Outcome of `draw`: the model, None for a table of scores, and the data that were drawn or written."""
+    """Outcome of `draw`: the model, and the data that were drawn or written."""
 
-    model: Model | None
+    model: Model | None  # None for a table of scores
     plot_data: PlotData
 
 
 def draw(job: Job, request: PlotRequest, model: Model | None = None) -> PlotOutcome:
-    """Draw the picture to its file, or write its numbers if a table format was asked for.
+    """Draw the picture to its file, or write its numbers if --format asks for a table.
 
-    Numbers of columns for standard output are not written: the caller prints them from `plot_data`.
+    Numbers of columns that would go to standard output are not written: the caller prints `plot_data`.
     """
     subject = subject_of(job, request, model)
     if not request.wants_picture and request.needs_rows:
@@ -277,8 +280,8 @@ def draw(job: Job, request: PlotRequest, model: Model | None = None) -> PlotOutc
         with plain_matplotlib():
             figure = request.plot_class().draw(plot_data, request.look)
             picture = figure_file(figure, form, request.look)
-            boxes = missing_glyphs(figure)
-        warn_missing_glyphs(boxes, job.reporter)
+            missing = missing_glyphs(figure)
+        warn_missing_glyphs(missing, job.reporter)
         write_whole(request.output, picture, no_clobber=request.no_clobber, inputs=subject.paths)
     elif request.output not in (None, "-"):
         text = render_table(request.plot_class().table(plot_data), request.form, caption=plot_data.caption)
@@ -287,18 +290,18 @@ def draw(job: Job, request: PlotRequest, model: Model | None = None) -> PlotOutc
 
 
 def table_of(job: Job, request: PlotRequest, model: Model | None) -> dict[str, Any]:
-    """Return the numbers of a plot of columns, by column name."""
+    """Return the numbers of a plot of columns as a table, a dict of columns."""
     table: dict[str, Any] = request.plot_class().table(_plot_data(job, request, subject_of(job, request, model)))
     return table
 
 
 def rows_of(job: Job, request: PlotRequest, model: Model | None) -> BatchTable:
-    """Return the numbers of a plot of rows, as a table that is computed as it is taken."""
+    """Return the numbers of a plot of rows, as a table whose rows are read and scored while it is iterated."""
     return _score_table(job, request, subject_of(job, request, model))[0]
 
 
 def _score_table(job: Job, request: PlotRequest, subject: Subject) -> tuple[BatchTable, PlotData]:
-    """Return the table of rows, and plot data with the axes only."""
+    """Return the table of the rows, and plot data that hold only the axes."""
     assert subject.inputs is not None
     axes = _axes(request, subject)
     model = subject.model if subject.holds == "rows" else None
@@ -306,7 +309,7 @@ def _score_table(job: Job, request: PlotRequest, subject: Subject) -> tuple[Batc
 
 
 def _axes(request: PlotRequest, subject: Subject) -> tuple[int, ...]:
-    """Return the components to show; for a table of scores, by default the first two that it has."""
+    """Return the numbers, from 1, of the components to show; for a table of scores, by default 1 and 2, or 1 alone."""
     if subject.holds == "rows" and subject.model is not None:
         return request.components_to_show(subject.model)
     assert subject.inputs is not None
@@ -319,7 +322,7 @@ def _axes(request: PlotRequest, subject: Subject) -> tuple[int, ...]:
 
 
 def _plot_data(job: Job, request: PlotRequest, subject: Subject) -> PlotData:
-    """Return what there is to draw: the facts of the model, and the rows if the plot needs rows."""
+    """Return the data of the plot: loadings, shares and captions of the model, and the rows if the plot needs rows."""
     axes, model = _axes(request, subject), subject.model
     plot_data = PlotData(axes, "")
     if model is not None:
@@ -344,7 +347,7 @@ def _plot_data(job: Job, request: PlotRequest, subject: Subject) -> PlotData:
 
 
 def _collected(job: Job, request: PlotRequest, subject: Subject, inputs: Inputs, plot_data: PlotData) -> RowCollector:
-    """Collect the rows; with scaling "columns" the scores are divided by their standard deviations."""
+    """Return the collected rows; with scaling "columns", scores are divided by their standard deviations."""
     model = subject.model
     spreads = None
     if plot_data.scaling == "columns" and model is not None and model.whitening == "none":
@@ -353,7 +356,7 @@ def _collected(job: Job, request: PlotRequest, subject: Subject, inputs: Inputs,
 
 
 def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter) -> None:
-    """Note what the picture leaves out: rows without scores, colours without effect, classes without a colour."""
+    """Write notes on rows without scores, on a --color without effect, and on classes without a colour of their own."""
     if cloud.left_out:
         has, are = ("has", "is") if cloud.left_out == 1 else ("have", "are")
         rows = f"{grouped(cloud.left_out)} of {grouped(cloud.rows + cloud.left_out)} rows"
@@ -370,8 +373,8 @@ def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter
             reporter.note(f"--color {request.color}: {grouped(values)} values; {which}")
 
 
-def warn_missing_glyphs(boxes: list[str], reporter: Reporter) -> None:
-    """Warn of characters that the font of the picture lacks."""
-    if boxes:
-        said = f"the font of the picture lacks {listed(boxes)}, and shows boxes instead"
+def warn_missing_glyphs(missing: list[str], reporter: Reporter) -> None:
+    """Warn of the characters `missing` in the font of the picture; do nothing if there are none."""
+    if missing:
+        said = f"the font of the picture lacks {listed(missing)}, and shows boxes instead"
         reporter.warn(f"{said}; --format csv gives the names")

@@ -1,4 +1,4 @@
-"""Request of a plot, checked before any data is read, and the model or data that it shows."""
+"""The request of a plot, checked before any data are read, and the model or rows that the plot shows."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ __all__ = ["PlotRequest", "Subject", "is_model", "subject_of"]
 
 
 class PlotRequest(NamedTuple):
-    """Request of one plot, as a picture or as its numbers. The command `plot` and `pcatool.plot` make it."""
+    """Request of one plot, as a picture or as a table of its numbers; made by the command `plot` and `pcatool.plot`."""
 
-    kind: str
+    kind: str  # name in PLOTS, such as "biplot"
     plot: PlotOptions
     look: PictureOptions = PictureOptions()
     output: str | None = None
     no_clobber: bool = False
-    form: str = "picture"  # or the format of a table
+    form: str = "picture"  # "picture", or the format of a table
 
     @property
     def plot_class(self) -> Any:
@@ -49,12 +49,12 @@ class PlotRequest(NamedTuple):
 
     @property
     def wants_picture(self) -> bool:
-        """Whether a picture is drawn; else its numbers are given."""
+        """Whether to draw a picture; if not, the numbers of the plot are written as a table."""
         return self.form == "picture"
 
     @property
     def needs_rows(self) -> bool:
-        """Whether rows are needed; the numbers of a plot with arrows are those of its arrows."""
+        """Whether the plot needs rows; the table of a plot with rows and columns, a biplot, has only its loadings."""
         return bool(self.plot_class.rows and (self.wants_picture or not self.plot_class.columns))
 
     @property
@@ -62,7 +62,10 @@ class PlotRequest(NamedTuple):
         return self.plot.color
 
     def check(self, options: FitOptions) -> None:
-        """Refuse before the work what would be refused after it; `options` are those of the fit."""
+        """Raise `UsageError`, before any work, for settings that do not suit this plot; `options` are those of the fit.
+
+        Raises `FileError` if a picture is wanted and matplotlib is not installed.
+        """
         kind, plot = self.plot_class, self.plot
         if self.wants_picture:
             if self.output is None:
@@ -88,7 +91,7 @@ class PlotRequest(NamedTuple):
             check_method(options, ("loadings",))
 
     def _check_table(self) -> None:
-        """Refuse options and formats that do not suit the numbers of a plot."""
+        """Raise `UsageError` for options and formats that do not suit the numbers of a plot."""
         if is_picture(self.output):
             raise UsageError(
                 f"{show(str(self.output))} is the name of a picture, but --format {self.form} gives numbers",
@@ -105,7 +108,7 @@ class PlotRequest(NamedTuple):
             )
 
     def components_to_show(self, model: Model) -> tuple[int, ...]:
-        """Return the components of the model to show.
+        """Return the numbers, from 1, of the components of the model to show.
 
         Raises `DataError` when the model has too few, and `UsageError` when its components have no loadings.
         """
@@ -122,7 +125,10 @@ class PlotRequest(NamedTuple):
         return axes
 
     def scaling(self, model: Model) -> str:
-        """Return the scaling of a biplot; whitened scores have variance 1 already, so only "columns" suits them."""
+        """Return the scaling of a biplot, "rows" or "columns"; always "columns" for a whitened model.
+
+        Raises `UsageError` for --scaling rows with a whitened model, whose scores all have variance 1.
+        """
         if model.whitening == "none":
             return self.plot.scaling or "rows"
         if self.plot.scaling == "rows":
@@ -141,26 +147,26 @@ class PlotRequest(NamedTuple):
             )
 
     def refuse_rows(self, names: list[str]) -> None:
-        """Raise `UsageError` if rows are named for a plot that needs none."""
+        """Raise `UsageError` if `names`, the inputs after the model, is not empty and the plot needs no rows."""
         if names and not self.needs_rows:
             what = f"plot {self.kind}" + ("" if self.wants_picture else f" --format {self.form}")
             raise UsageError(f"{what} needs no rows: {show(names[0])} has no effect", f"leave out {show(names[0])}")
 
 
 class Subject(NamedTuple):
-    """Subject of a plot: the model if there is one, and the rows if they are needed."""
+    """The model and the rows that a plot shows."""
 
-    model: Model | None
-    inputs: Inputs | None  # open
-    holds: str = "rows"  # in the inputs, or "scores"
-    paths: tuple[str, ...] = ()  # every input, the model included
+    model: Model | None  # None for a table of scores
+    inputs: Inputs | None  # open inputs with the rows; None if the plot needs no rows
+    holds: str = "rows"  # content of the inputs, "rows" or "scores"
+    paths: tuple[str, ...] = ()  # paths of all inputs, including the model
 
 
 def subject_of(job: Job, request: PlotRequest, model: Model | None = None) -> Subject:
-    """Open or fit everything that a plot needs; an output that cannot be written is refused before the work.
+    """Return the model, loaded or fitted, and the open rows of a plot; check first that the output can be written.
 
-    With `model` the data of the job are its rows. Without, the first path of the job may be a model, and its rows
-    follow.
+    With `model`, the data of the job are rows. Without, the first path of the job may be a model, and the other paths
+    are then rows.
     """
     if model is not None:
         first = _first_of_model("the model", job, request)
@@ -178,9 +184,10 @@ def subject_of(job: Job, request: PlotRequest, model: Model | None = None) -> Su
 
 
 def _first_of_model(name: str, job: Job, request: PlotRequest, *more: object) -> int | None:
-    """Return how many components of a model to show, None for all; refuse other settings of a fit.
+    """Return the number of components of a model to show, None for all; `UsageError` for other settings of a fit.
 
-    For a plot of rows, options of reading tables are allowed, and so is --triples.
+    For a plot of rows, options of reading tables are allowed, and so is --triples. `name` is the model in messages;
+    `more` are further option records that must hold no setting.
     """
     first, others = split_off_components(job.options)
     if request.needs_rows:
@@ -196,7 +203,7 @@ def is_model(path: str) -> bool:
 
 
 def _load(path: str) -> Model:
-    """Load a model; the error of standard input without a model says where rows are named."""
+    """Load a model; if standard input holds no model, the error says how to name rows from standard input."""
     try:
         return npz.load_model(path)
     except ModelError as error:
@@ -206,7 +213,7 @@ def _load(path: str) -> Model:
 
 
 def _with_model(job: Job, request: PlotRequest, model: Model, names: tuple[str, ...]) -> Subject:
-    """Return a model with its rows, opened if the plot needs rows."""
+    """Return the model with the rows of the job, opened if the plot needs rows; `names` is the path of the model."""
     request.refuse_zca(model)
     request.components_to_show(model)
     if not request.needs_rows:
@@ -225,7 +232,7 @@ def _with_model(job: Job, request: PlotRequest, model: Model, names: tuple[str, 
 
 
 def _without_model(job: Job, request: PlotRequest) -> Subject:
-    """Return a table of scores, a model read from the job, or a model fitted to its data.
+    """Return a table of scores, a model loaded from the data of the job, or a model fitted to the data.
 
     If the plot needs rows, the data are opened again after the fit.
     """
@@ -268,7 +275,7 @@ def _without_model(job: Job, request: PlotRequest) -> Subject:
 
 
 def _cluster_refused(job: Job) -> UsageError:
-    """Return the error of a plot of rows on a cluster."""
+    """Return the error for a plot of rows with --engine dask or spark."""
     return UsageError(
         f"--engine {job.engine.engine} cannot draw rows",
         "fit and transform on the cluster, then plot the scores without --engine",
@@ -276,7 +283,10 @@ def _cluster_refused(job: Job) -> UsageError:
 
 
 def _are_scores(inputs: Inputs, request: PlotRequest) -> bool:
-    """Whether a table holds scores as `transform` writes them; a plot of columns refuses such a table."""
+    """Whether the table holds scores as `transform` writes them, by --from or by a column PC1.
+
+    Raises `UsageError` if scores are to be drawn in a plot that also shows columns.
+    """
     scores = "PC1" in [column.name for column in inputs.columns.file_columns]
     if request.plot_class.columns:
         if request.plot.source == "scores" or (scores and request.plot.source is None):

@@ -52,7 +52,7 @@ EIGENVALUES = 3_000
 LOADINGS, COLUMNS, LOADING_COMPONENTS = 24_000, 500, 100
 PIXELS, FEWEST_IMAGES = 150_000, 4
 
-# Most characters of a name from outside; of a name beside an arrow, on a wide page and on a phone.
+# Most characters of a text from the data; of a name beside an arrow, on a wide page and on a phone.
 LONGEST, SHORT = 200, (24, 12)
 
 # Placeholder for the number of components at which a command is cut in two.
@@ -60,20 +60,20 @@ K_PLACEHOLDER = 987_654_321
 
 
 def text(value: object) -> str:
-    """Return text from outside with control characters escaped, and cut to LONGEST characters."""
+    """Return a value as text for the page: control characters escaped, at most LONGEST characters."""
     plain = printable(str(value))
     return plain if len(plain) <= LONGEST else plain[: LONGEST - 3] + "..."
 
 
 def rounded(values: NDArray[Any], digits: int) -> list[Any]:
-    """Return numbers with so many significant digits, as nested lists; None for a value that is not finite."""
+    """Return numbers, rounded to `digits` significant digits, as nested lists; None for a value that is not finite."""
     if values.ndim > 1:
         return [rounded(row, digits) for row in values]
     return [float(f"{value:.{digits}g}") + 0.0 if np.isfinite(value) else None for value in values.tolist()]
 
 
 def scree(model: Model) -> dict[str, Any]:
-    """Return the facts of the scree chart.
+    """Return the numbers for the scree chart, of at most EIGENVALUES eigenvalues.
 
     Eigenvalues keep all digits, so that the page finds the same k for a share as the program.
     """
@@ -88,9 +88,9 @@ def scree(model: Model) -> dict[str, Any]:
 
 
 def loadings(model: Model, first: int | None) -> dict[str, Any]:
-    """Return the loadings of the columns that rank highest, and what turns loadings into correlations.
+    """Return the loadings of the columns with the largest loadings, and the numbers to compute correlations from them.
 
-    A model without loadings gives the reason instead.
+    `first` limits the components. For a model without loadings, return only the reason.
     """
     try:
         check_columns(model, ("loadings",))
@@ -115,7 +115,7 @@ def loadings(model: Model, first: int | None) -> dict[str, Any]:
 
 
 def _spread(model: Model) -> tuple[Array | None, str]:
-    """Return the standard deviations that correlations are divided by, (d,), or None and the reason."""
+    """Return the standard deviations (d,) of the columns, for correlations, and ""; or None and why there are none."""
     try:
         check_columns(model, ("correlations",))
         return column_spread(model), ""
@@ -126,7 +126,7 @@ def _spread(model: Model) -> tuple[Array | None, str]:
 def _leading(B: Array, most: int) -> NDArray[np.intp]:
     """Return the indices of at most `most` rows of B (d, k), ascending.
 
-    They are the rows with the largest |value| in any column of B, then those with the second largest, and so on.
+    The rows with the largest |value| of a column of B are taken first, then those with the second largest, and so on.
     """
     if len(B) <= most:
         return np.arange(len(B))
@@ -135,7 +135,7 @@ def _leading(B: Array, most: int) -> NDArray[np.intp]:
 
 
 def images(model: Model, shape: tuple[int, int], first: int | None) -> dict[str, Any]:
-    """Return the mean and the components as single images."""
+    """Return the mean and the components as images of `shape` (height, width); `first` limits the components."""
     check_image(model, shape)
     pixels = shape[0] * shape[1]
     k = components_shown(model, first or min(model.k, PANELS, max(PIXELS // pixels, FEWEST_IMAGES)))
@@ -147,7 +147,10 @@ def images(model: Model, shape: tuple[int, int], first: int | None) -> dict[str,
 
 
 def commands(model: Model, name: str, asked_k: int | None, can: Sequence[str]) -> dict[str, Any]:
-    """Return the command that made the model, the commands that use it, and remarks."""
+    """Return the command that fits the model, remarks on it, commands that use the model, and a command for another k.
+
+    `name` is the file of the model, `asked_k` the -k of the report, `can` the commands that the model supports.
+    """
     made = fit_command(model, name)
     k = [] if asked_k is None else ["-k", str(asked_k)]
     uses = [("scores of new rows", ["pcatool", "transform", name, DATA, *k, "-o", "scores.csv"])]
@@ -168,9 +171,9 @@ def commands(model: Model, name: str, asked_k: int | None, can: Sequence[str]) -
 
 
 def _again(model: Model, name: str) -> list[str] | None:
-    """Return a command that keeps another number of components, cut in two where the number stands.
+    """Return a command for a model with another k, cut into the texts between which the page puts k.
 
-    It refits from sums if the model keeps them, else it fits anew; None if neither is possible.
+    The command is `refit` if the model keeps sums, else `fit`; None if neither is possible.
     """
     output = f"{PurePath(name).name.removesuffix('.npz')}-k{K_PLACEHOLDER}.npz"
     if why_not_updatable(model) is None:
@@ -189,13 +192,13 @@ SCORES, SCORE_COMPONENTS = 60_000, 50
 
 
 def check_axes(axes: tuple[int, int] | None, count: int) -> None:
-    """Raise `DataError` for axes past the `count` components."""
+    """Raise `DataError` for axes above `count`, the number of components."""
     if axes is not None:
         check_component_number(f"--axes {axes[0]},{axes[1]}", max(axes), count)
 
 
 def columns_shown(count: int, most: int | None, axes: tuple[int, int] | None) -> list[int]:
-    """Return the indices of the scores that may be shown: the first ones, and those of the axes."""
+    """Return the indices of the components to offer as axes: the first `most` (None: 50) of `count`, and `axes`."""
     first = range(min(count, SCORE_COMPONENTS if most is None else most))
     return sorted({*first, *(axis - 1 for axis in axes or ())})
 
@@ -208,11 +211,11 @@ def points(
     counted: TextCounts | None,
     nulls: Collection[str],
 ) -> dict[str, Any]:
-    """Return the facts that the page's script draws of a sample: scores, names, shares, other columns, arrows, colours.
+    """Return the data of the scatter plot of a sample: scores, names, shares, other columns, arrows, colours.
 
-    With many rows only the first components are kept, at least 10, and those of `wanted_axes`. `places` are the
-    components in the sample, counted from 0; the other result columns come after them. `counted` counts the classes of
-    the colour column, None without one; `nulls` are the spellings that mean no class.
+    With many rows only the first components are included, at least 10, and those of `wanted_axes`. `places` are the
+    components in the sample, counted from 0; the other result columns follow the components. `counted` has the counts
+    of the texts in the column of --color, None without --color; `nulls` are the spellings of a missing cell.
     """
     rows = len(sample.numbers)
     most = max(SCORES // max(rows, 1), 10)
@@ -235,10 +238,10 @@ def points(
 
 
 def _arrows(model: Model, places: Sequence[int]) -> dict[str, Any] | None:
-    """Return what a biplot of these components needs beside the loadings.
+    """Return the numbers of the components at the indices `places`, and the factors of their loadings in a biplot.
 
-    That is a factor for each component, the standard deviation where scores are whitened. None for models without
-    arrows.
+    A factor is the standard deviation of the scores for a whitened model, else 1. None for models without loadings and
+    for ZCA models.
     """
     if model.whitening == "zca" or not model.basis.shape[1]:
         return None
@@ -252,9 +255,9 @@ def _arrows(model: Model, places: Sequence[int]) -> dict[str, Any] | None:
 
 
 def _colored(counted: TextCounts, sample: Sample, nulls: Collection[str]) -> dict[str, Any]:
-    """Return the classes or numbers that colour the rows, chosen from all rows as `pcatool plot` does.
+    """Return the classes or the numbers that colour the sample; `nulls` are spellings of a missing cell, in lower case.
 
-    Texts and few whole numbers are classes; other numbers are shades.
+    Texts and few whole numbers are classes; other numbers are shades. All rows decide, as in `pcatool plot`.
     """
     cells = [
         None if cell is None or cell.strip().lower() in nulls else cell for cell in sample.passthrough[counted.name]
@@ -282,7 +285,7 @@ def _colored(counted: TextCounts, sample: Sample, nulls: Collection[str]) -> dic
 
 
 def _name_of(cell: str) -> str:
-    """Return a number as the name of a class in pictures: 1 and 1.0 are one class."""
+    """Return a cell that holds a number as the name of a class: "1" for the cells 1 and 1.0, which are one class."""
     return repr(float(cell) + 0.0).removesuffix(".0")
 
 
@@ -299,7 +302,7 @@ def _number(cell: str | None) -> float | None:
     return number if isfinite(number) else None
 
 
-# Name in commands of a model that has no file.
+# File name, in commands, for a model without a file.
 MODEL = "model.npz"
 
 
@@ -313,12 +316,12 @@ class ReportRows(NamedTuple):
 
 
 class ReportPage(NamedTuple):
-    """The page, the model as shown, and the numbers of rows read and shown."""
+    """The page of a report, with facts for the summary."""
 
     html: str
-    model: Model
+    model: Model  # cut to -k
     rows_read: int | None  # None without data
-    rows_shown: int | None
+    rows_shown: int | None  # rows in the sample; None without data
 
 
 def report_to(
@@ -346,7 +349,7 @@ def _paths(data: Any) -> list[str]:
 
 
 def report(model: Model, name: str | None, rows: ReportRows, options: PageOptions, reporter: Reporter) -> ReportPage:
-    """Return the page of a model, and of the scores of `rows` if there are any."""
+    """Return the page of a model, with a plot of the scores of `rows` if there are rows; `name` is the model's path."""
     _check_options(rows, options)
     kept, model = model, model.truncated(rows.apply.components)
     scores = len(model.score_names())
@@ -376,7 +379,7 @@ def report(model: Model, name: str | None, rows: ReportRows, options: PageOption
 def _scores(
     model: Model, rows: ReportRows, places: list[int], options: PageOptions, reporter: Reporter
 ) -> dict[str, Any]:
-    """Score the rows, and return a sample of them as facts of the page."""
+    """Score the rows, and return the data of the scatter plot of a sample; `places` are the components to include."""
     apply = rows.apply
     if options.color is not None:
         apply = replace(apply, keep=(*apply.keep, options.color))

@@ -54,18 +54,18 @@ NO_ERRORS: Array = np.zeros(0)
 
 
 class PlacedBatch(NamedTuple):
-    """A batch and the number of its first row from 0, which sets where its rows lie in blocks."""
+    """A batch, and the number of its first row, counted from 0, which sets the places of the rows in blocks."""
 
     batch: CheckedBatch
     first_row: int
 
 
 class Scored(NamedTuple):
-    """Results of a batch, its squared errors if they were asked for, and the number of rows without results."""
+    """Results of a batch."""
 
-    values: Array  # (n, w)
-    errors: Array  # (m,) of rows that have one
-    empty: int
+    values: Array  # (n, w) results; NaN in rows without results
+    errors: Array  # (m,) squared errors of the rows with results; empty without --with-error
+    empty: int  # number of rows without results
 
 
 class RowWork(NamedTuple):
@@ -74,8 +74,8 @@ class RowWork(NamedTuple):
     score_complete: Callable[[Array], Array]  # rows without missing cells (n, d) to results
     score_incomplete: Callable[[Array], Array] | None  # rows with missing cells (n, d) to results; None: empty results
     policy: str  # one of APPLY_MISSING
-    names: list[str]
-    fill: bool = False  # only missing cells are replaced, by those of the results
+    names: list[str]  # names of the results, without squared_error and coverage
+    fill: bool = False  # the results are the rows, with missing cells replaced by reconstructed ones
 
 
 class Scorer(NamedTuple):
@@ -110,7 +110,7 @@ class Scorer(NamedTuple):
         return Scored(values, errors[~np.isnan(errors)], empty)
 
     def _score_complete(self, X: Array) -> Array:
-        """Results of rows without missing cells, (n, w)."""
+        """Results (n, w) of rows (n, d) without missing cells."""
         with np.errstate(all="ignore"):
             values = self.work.score_complete(X)
             more = [self.model.squared_error(X)] if self.with_error else []
@@ -118,7 +118,7 @@ class Scorer(NamedTuple):
         return np.column_stack([values, *more]) if more else values
 
     def _score_incomplete(self, X: Array) -> Array:
-        """Results of rows with missing cells, (n, w); NaN where the policy gives none."""
+        """Results (n, w) of rows (n, d) with missing cells; NaN where the policy leaves results empty."""
         scorer = IncompleteScorer(self.model, self.work.policy)
         coverage = [scorer.coverage(X)] if self.with_coverage else []
         if self.work.policy == "keep" or self.work.score_incomplete is None:
@@ -129,22 +129,22 @@ class Scorer(NamedTuple):
 
 
 def _without_incomplete(X: Array, incomplete: NDArray[np.bool_]) -> Array:
-    """Return the rows with a complete row in place of each row with missing cells.
+    """Return a copy of X (n, d) in which each row with missing cells is replaced by a complete row.
 
-    Every row keeps its place in a block, and its bits; the results of the replaced rows are overwritten later.
+    So every complete row keeps its place in a block; the results of the replaced rows are overwritten later.
     """
     stand_in = X[np.argmin(incomplete)] if not incomplete.all() else 0.0
     return np.where(incomplete[:, None], stand_in, X)
 
 
 def _good(values: Array, incomplete: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Mask of results that are finite, or are overwritten later because their row has missing cells."""
+    """Mask (n, w) of results that are finite, or that are overwritten later because their row has missing cells."""
     good = np.isfinite(values)
     return good if incomplete is None else good | incomplete[:, None]
 
 
 def _overflow(good: NDArray[np.bool_], batch: CheckedBatch) -> RefusedError:
-    """Return the error for the first row with a bad result.
+    """Return the error for the first row in which `good` (n, w) is false.
 
     An infinity in the output could be read as a missing cell later, so finite cells must give finite results.
     """
@@ -156,9 +156,9 @@ Result = TypeVar("Result")
 
 
 class ResultsPlan(NamedTuple):
-    """Columns to read from every input, settled by the first input, and how rows become results.
+    """Recipe for the results of any input: the columns to read, settled by the first input, and the scorer.
 
-    Workers get it to score parts of the inputs.
+    Workers receive the plan to score splits of the inputs.
     """
 
     choice: ColumnChoice
@@ -186,12 +186,12 @@ class BatchTable(Protocol):
 
 @dataclass(frozen=True)
 class Results:
-    """Results of applying a model to inputs; rows are read and scored as the results are taken."""
+    """Results of applying a model to inputs; rows are read and scored while `each` is iterated."""
 
     plan: ResultsPlan
     passthrough: list[tuple[str, Any]]  # columns passed through, with their Arrow types; they precede the results
-    row_counts: RowCounts
-    errors: ErrorSum
+    row_counts: RowCounts  # of the rows read so far
+    errors: ErrorSum  # of the rows scored so far
     inputs: Inputs
     engine: EngineOptions
     _batches: Callable[[Runner], Iterator[PlacedBatch]]
@@ -212,11 +212,11 @@ class Results:
         return bool(self.plan.options.triples)
 
     def placed(self, run: Runner) -> Iterator[PlacedBatch]:
-        """Yield the rows before they are scored, with their places."""
+        """Yield batches of rows that are not yet scored, with their places; `run` maps a function over batches."""
         return self._batches(run)
 
     def each(self, finish: Callable[[Sequence[Any], Array], Result]) -> Generator[Result]:
-        """Yield `finish(kept columns, results)` of each batch, in order; the threads call `finish`, too."""
+        """Yield `finish(passthrough columns, results)` for each batch, in order; the threads call `finish`, too."""
 
         def work(placed: PlacedBatch) -> tuple[Result, Scored]:
             scored = self.plan.scorer.score(placed)
@@ -229,16 +229,16 @@ class Results:
                 yield result
 
     def rows_read(self) -> Iterator[object]:
-        """Yield the rows as they are read, in batches that are not scored."""
+        """Yield the rows in batches, without scoring; to find bad files."""
         with Threads(self.engine.threads) as pool:
             yield from self.placed(pool.map)
 
 
 @dataclass
 class ErrorSum:
-    """Sum and count of squared errors, added up batch by batch."""
+    """Sum of the squared errors of rows, added up batch by batch."""
 
-    rows: int = 0
+    rows: int = 0  # number of rows with a squared error
     total: float = 0.0
 
     def add(self, errors: Array) -> None:
@@ -251,14 +251,14 @@ class ErrorSum:
 
     @property
     def mean(self) -> float | None:
-        """Mean squared error; None without rows."""
+        """Mean of the squared errors; None without rows."""
         return self.total / self.rows if self.rows else None
 
 
 def warn_of_empty_results(
     counts: RowCounts, inputs: Sequence[Input], options: ApplyOptions, reporter: Reporter
 ) -> None:
-    """Warn if the output has no rows, or only empty ones, or some empty ones that the user did not ask for."""
+    """Warn if the output has no rows, or only rows without results, or some that no --missing asked for."""
     files = [item.name for item in inputs]
     if not counts.rows and files:
         have = f"{files[0]} has no rows" if len(files) == 1 else f"none of the {grouped(len(files))} inputs has rows"
@@ -273,7 +273,7 @@ def warn_of_empty_results(
 
 
 def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporter: Reporter) -> Results:
-    """Return the results of these inputs by a plan; nothing is read before the results are taken."""
+    """Return the results of the inputs by a plan; no row is read before the results are iterated."""
     row_counts = RowCounts()
     (choice, scorer, options), model = plan, plan.scorer.model
     check = partial(_refuse_missing, scorer.work, choice, model)
@@ -298,23 +298,23 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporte
 
 
 def _refuse_missing(work: RowWork, choice: ColumnChoice, model: Model, batch: CheckedBatch) -> None:
-    """Raise `DataError` for missing cells if the policy is "error"."""
+    """Raise `DataError` for missing cells in the batch if the policy is "error"."""
     if work.policy == "error":
         more = "; --missing project uses the observed cells" if _is_linear(model, work) else ""
         refuse_incomplete(batch, choice, "--missing keep gives rows with missing cells empty results" + more)
 
 
 def _is_linear(model: Model, work: RowWork) -> bool:
-    """Whether the work projects rows of linear PCA, so that --missing project is possible."""
+    """Whether the work projects rows with linear PCA, so that --missing project is possible."""
     return work.score_incomplete is not None and model.meta.get("method", "pca") == "pca"
 
 
 def write(
     results: BatchTable, output: OutputOptions, model_path: str | None, before_end: Callable[[], None] = lambda: None
 ) -> None:
-    """Write the results as they come.
+    """Write a table to the output, batch by batch; `model_path` and the inputs may not be replaced.
 
-    `before_end` is called after the last row. If it raises, the output is not put in place.
+    `before_end` is called after the last row. If `before_end` raises an error, the output file does not appear.
     """
     inputs = [*results.inputs.paths, *([model_path] if model_path else [])]
     with open_sink(output.output, no_clobber=output.no_clobber, inputs=inputs) as sink:
@@ -332,14 +332,14 @@ MOST_TEXTS = 10_000
 
 @dataclass
 class TextCounts:
-    """Counts of the distinct texts in a column, over all rows; None for more than MOST_TEXTS."""
+    """Counts of the distinct texts in the column `name`, over all rows."""
 
     name: str
     nulls: Sequence[str]  # further spellings of a missing cell
-    texts: Counter[str] | None = field(default_factory=Counter)
+    texts: Counter[str] | None = field(default_factory=Counter)  # None for more than MOST_TEXTS texts
 
     def of(self, column: Any) -> Counter[str]:
-        """Return the counts of one batch of the column."""
+        """Return the counts of the texts in one batch of the column; empty once `texts` is None."""
         if self.texts is None:
             return Counter()
         found = texts_of(column, self.nulls)
@@ -369,7 +369,7 @@ class Sample(NamedTuple):
         return self._replace(numbers=self.numbers[order], values=self.values[order], passthrough=passthrough)
 
     def joined(self, other: Sample) -> Sample:
-        """Return these rows followed by the rows of `other`."""
+        """Return the rows of both samples, those of `other` last; `seen` is that of `other`."""
         return self._replace(
             numbers=np.concatenate([self.numbers, other.numbers]),
             values=np.concatenate([self.values, other.values]),
@@ -379,7 +379,7 @@ class Sample(NamedTuple):
 
 
 def hashes(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Hash row numbers without collisions (splitmix64; Steele, Lea and Flood 2014)."""
+    """Return a hash of each row number, without collisions (splitmix64; Steele, Lea and Flood 2014)."""
     z = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
@@ -394,9 +394,9 @@ def smallest(values: NDArray[np.uint64], most: int) -> NDArray[np.intp]:
 
 
 def sample_of(results: Results, most: int, columns: list[int], counted: TextCounts | None = None) -> Sample:
-    """Return a sample of at most `most` rows, with the result columns at these indices.
+    """Return a sample of at most `most` rows, with the result columns at the indices `columns`.
 
-    No more than three times as many rows are held meanwhile. `counted` counts the texts of one column over all rows.
+    Memory holds at most 3 * `most` rows. The texts of one passthrough column, in all rows, are added to `counted`.
     """
     names = [name for name, _ in results.passthrough]
     found = Sample(

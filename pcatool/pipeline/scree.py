@@ -1,4 +1,4 @@
-"""Explained variance of a model or of data fitted first: the smallest k for a share, rules for k, and scree charts."""
+"""Explained variance of a loaded or fitted model: the smallest k for a share, rules for k, and scree charts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["ScreeRequest", "draw_scree", "fit_and_draw", "rule_choices", "smalle
 
 
 def smallest_k(fitted: Fitted, share: float) -> int:
-    """Return the smallest number of components that keeps this share of the variance.
+    """Return the smallest number of components that keep this share (0 to 1) of the variance.
 
-    It may be more than the model keeps. Raises `RefusedError` when the known eigenvalues do not reach the share.
+    The number may exceed the k of the model. Raises `RefusedError` when the known eigenvalues do not reach the share.
     """
     table = fitted.shown_variance
     found = table.smallest_k(share)
@@ -39,7 +39,7 @@ def smallest_k(fitted: Fitted, share: float) -> int:
 
 
 class ScreeRequest(NamedTuple):
-    """Request of a scree picture."""
+    """Options of a scree picture."""
 
     scree: ScreeLook = ScreeLook()
     rules: Sequence[str] | None = ()  # rules whose choices are marked; None: all
@@ -50,7 +50,7 @@ class ScreeRequest(NamedTuple):
 def draw_scree(
     fitted: Fitted, output: str, request: ScreeRequest, *, no_clobber: bool = False, inputs: Sequence[str] = ()
 ) -> None:
-    """Draw the eigenvalues of a model to a file."""
+    """Draw a scree chart of the eigenvalues of a model, and write it to the file `output`."""
     form, model, table = picture_form(output), fitted.model, fitted.shown_variance
     check_room(request.look)
     shown = request.scree.shown(len(table.component))
@@ -67,7 +67,7 @@ def draw_scree(
 
 
 def fit_and_draw(job: Job, output: str, request: ScreeRequest, *, no_clobber: bool) -> Model:
-    """Load or fit the model of a job, and draw its eigenvalues to a file.
+    """Load or fit the model of a job, write a scree chart of its eigenvalues to a file, and return the model.
 
     A picture that cannot be drawn or written is refused before the fit.
     """
@@ -81,12 +81,12 @@ def fit_and_draw(job: Job, output: str, request: ScreeRequest, *, no_clobber: bo
 
 
 def rule_choices(fitted: Fitted, names: Sequence[str] | None, seed: int) -> list[Verdict]:
-    """Return what the named rules for k choose, all rules if None, from the fit or from what the model holds."""
+    """Return the verdicts of the rules for k in `names`, by default of all rules; some need the rows, so a fit."""
     return compare(fitted.evidence or _evidence_of(fitted.model, seed), names)
 
 
 def _evidence_of(model: Model, seed: int) -> Evidence:
-    """Return what the rules for k need, as far as a model holds it without its rows."""
+    """Return the facts for the rules for k that a model holds; the rows of the fit are missing."""
     meta, method = model.meta, model.meta.get("method", "pca")
     rank = int(meta.get("rank", np.count_nonzero(model.eigenvalues)))
     directions = model.directions

@@ -34,7 +34,7 @@ SILENCED = ("distributed", "tornado", "asyncio", "bokeh")
 
 @contextmanager
 def silence_loggers() -> Iterator[None]:
-    """Silence the loggers of Dask in this process meanwhile, against its own configuration."""
+    """Silence the loggers of Dask in this process during the `with` block, whatever the configuration of Dask says."""
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in SILENCED]
     loggers = [logging.getLogger(name) for name in {*SILENCED, *names}]
     before = [(logger, logger.level) for logger in loggers if logger.level or logger.name in SILENCED]
@@ -57,7 +57,7 @@ CONNECT_SOCKET = 5  # seconds to wait for a connection
 
 
 def check_address(address: str) -> None:
-    """Refuse a text that is not the address of a scheduler."""
+    """Raise `UsageError` for a text that is not the address of a scheduler."""
     found = ADDRESS.fullmatch(address)
     if found is None or not 0 < int(found[3]) <= MOST_PORT:
         raise UsageError(
@@ -66,7 +66,7 @@ def check_address(address: str) -> None:
 
 
 def check_listening(address: str) -> None:
-    """Raise `LostError`, with the reason, where no program listens at the address; faster than Dask's own timeout."""
+    """Raise `LostError`, with the reason, where no program listens at the address; sooner than Dask's own timeout."""
     found = ADDRESS.fullmatch(address)
     if found is None or found[1] == "ucx":  # not a socket
         return
@@ -98,7 +98,7 @@ LOST_AFTER = 20.0  # seconds without an answer, or without a worker, after which
 class SchedulerClient:
     """A Dask client that notices a lost scheduler and a scheduler without workers.
 
-    `keep` is called before every check and replaces lost workers of this machine.
+    `name` is the scheduler in messages. `keep` is called before every check, to replace lost workers of this machine.
     """
 
     def __init__(self, client: Any, name: str, keep: Callable[[], None]) -> None:
@@ -110,9 +110,10 @@ class SchedulerClient:
         self._asked_at = float("-inf")
 
     def ask(self, question: Callable[[], Awaitable[Any]], *, of_workers: bool = False) -> Any:
-        """Return the answer of Dask to a request; raise `LostError` where scheduler or workers are lost.
+        """Run the coroutine function `question` in the event loop of Dask, and return its result.
 
-        With `of_workers`, every worker must answer within LOST_AFTER seconds.
+        Raises `LostError` where the scheduler or the workers are lost; with `of_workers`, also if one worker does not
+        answer within LOST_AFTER seconds.
         """
 
         async def awaited() -> Any:
@@ -200,7 +201,10 @@ IMPORTS = (
 
 
 def check_workers(link: SchedulerClient) -> int:
-    """Return the number of workers; raise `FileError` for a worker without pcatool or with other versions."""
+    """Return the number of workers; raise `FileError` for a worker without pcatool or with other versions.
+
+    Also lets each worker import the modules that the work needs.
+    """
     import distributed
 
     here = (platform.python_version(), distributed.__version__, version(), import_module("numpy").__version__)
@@ -226,7 +230,7 @@ def check_workers(link: SchedulerClient) -> int:
 
 
 class DaskRun:
-    """One run of a tree of tasks: its futures, from the start to the result; futures of done items are released."""
+    """One run of a tree of tasks, which starts at once; `done` is called with the number of items just done."""
 
     def __init__(self, link: SchedulerClient, tree: Tree, done: Done) -> None:
         self._link = link
@@ -242,7 +246,7 @@ class DaskRun:
             self._listen(number)
 
     def _listen(self, number: int) -> None:
-        """Put the number of this future into the queue once, when the future is done."""
+        """Arrange that the number of this future is put into the queue when the future is done."""
         self._future(number).add_done_callback(lambda _: self._finished.put(number))
 
     def _future(self, number: int) -> Any:
@@ -277,7 +281,7 @@ class DaskRun:
         self._done(1)
 
     def _next(self) -> int:
-        """Wait for the next future that is done, and return its number."""
+        """Wait for the next future that is done, and return its number; `LostError` if the cluster is lost."""
         while True:
             self._link.check()
             try:
@@ -319,7 +323,7 @@ class DaskRun:
             self._leaves.pop(i).release()
 
     def _error_of(self, number: int) -> BaseException:
-        """Return the error of a failed task; those of Dask itself as a `LostError` or `FileError`."""
+        """Return the error of a failed task; errors of Dask itself become a `LostError` or `FileError`."""
         future = self._future(number)
         error: BaseException = self._link.ask(lambda: future._exception())
         if type(error).__name__ == "KilledWorker":
@@ -375,7 +379,7 @@ class Dask:
         self._close()
 
     def _close(self) -> None:
-        """Release client, workers and loggers, also while signals come."""
+        """Release client, workers and loggers; signals that arrive meanwhile do not interrupt this."""
         self._link = None
         uninterrupted(self._open.close)
 
@@ -423,9 +427,10 @@ class Dask:
 
 
 def _client(where: Any) -> Any:
-    """Return a Dask client, made in a thread of its own because Dask waits without end for a silent server.
+    """Return a Dask client of a scheduler, named by its address, or of a cluster on this machine.
 
-    Raise TimeoutError after CONNECT seconds; the thread is then left behind.
+    A thread of its own connects, because Dask waits without end for a silent server. Raises TimeoutError after CONNECT
+    seconds; the thread is then left behind.
     """
     from distributed import Client
 
@@ -434,7 +439,7 @@ def _client(where: Any) -> Any:
     def work() -> None:
         try:
             future.set_result(Client(where, timeout=CONNECT, set_as_default=False, direct_to_workers=False))
-        except BaseException as error:  # raised by `coming.result` in the calling thread
+        except BaseException as error:  # raised by `future.result` in the calling thread
             future.set_exception(error)
 
     with warnings.catch_warnings():

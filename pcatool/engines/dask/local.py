@@ -1,4 +1,4 @@
-"""Dask scheduler in this process with worker processes on this machine, where no scheduler address is given."""
+"""Dask scheduler in this process with worker processes on this machine, for runs without --scheduler."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEFAULTS = {
 
 HOST = "127.0.0.1"
 CLOSE = 3  # seconds for the scheduler to close
-FALSE_STARTS = 3  # workers that may be lost before any has worked
+FALSE_STARTS = 3  # workers that may be lost before any worker has connected
 REMEDY = "check the configuration of Dask, or name a --scheduler"
 
 
@@ -80,7 +80,7 @@ class LocalWorkers:
         return worker
 
     def keep(self) -> None:
-        """Replace lost workers; raise `LostError` where several were lost before any has worked."""
+        """Replace lost workers; raise `LostError` if more than FALSE_STARTS were lost before any worker connected."""
         if any(worker.returncode is not None for worker in self._workers):
             uninterrupted(self._replace)
 

@@ -1,4 +1,4 @@
-"""Tasks for Dask workers: one for the part of each item, and a tree of tasks that merges neighbouring parts.
+"""Tasks for Dask workers: a task for the part of each item, and a tree of tasks that merge neighbouring parts.
 
 The scheduler needs no pcatool: a task calls only functions of Python, and carries everything else as pickled bytes.
 """
@@ -34,10 +34,10 @@ class Tree(NamedTuple):
 
 
 class WorkTask(NamedTuple):
-    """Makes the part of one item; sent once to each worker. `FileError` in a worker with another pcatool version."""
+    """Task that makes the part of one pickled item; `FileError` in a worker with another version of pcatool."""
 
     accumulator: Accumulator[Any, Any]
-    version: str
+    version: str  # version of pcatool in the main process
 
     def __call__(self, item: bytes) -> Any:
         if self.version != version():  # a worker that joined after the check of versions
@@ -50,7 +50,7 @@ class WorkTask(NamedTuple):
 
 
 class MergeTask(NamedTuple):
-    """Merges neighbouring parts; sent once to each worker."""
+    """Task that merges neighbouring parts into one part."""
 
     accumulator: Accumulator[Any, Any]
 
@@ -60,14 +60,14 @@ class MergeTask(NamedTuple):
 
 
 def _one_blas_thread() -> AbstractContextManager[None]:
-    """Limit BLAS to one thread meanwhile, because a worker runs a task on each of its cores."""
+    """Limit BLAS to one thread in the `with` block, because a worker runs a task on each of its cores."""
     _set_up()
     return threads(1)
 
 
 @cache
 def _set_up() -> None:
-    """Set up memory once in each process: Dask makes workers return all memory at once, which costs a third of time."""
+    """Let the allocator of this process keep freed memory; the settings of Dask would cost a third of the time."""
     import_module("numpy")  # loads the BLAS library that `threads` limits
     tune_allocator()
 
@@ -78,7 +78,7 @@ def version() -> str:
 
 
 def build_tree(accumulator: Accumulator[Any, Any], items: Sequence[Any], dumps: Callable[[Any], bytes]) -> Tree:
-    """Return the tasks for the part of each item and for the tree that merges the parts.
+    """Return the tasks for the part of each item and for the tree that merges the parts; `dumps` pickles an object.
 
     The shape of the tree depends only on the number of items, so sums are added in the same order on any cluster.
     """

@@ -39,19 +39,19 @@ class Call(Generic[Answer]):
             self._error = error
 
     def ended(self, seconds: float = POLL) -> bool:
-        """Return whether the call has ended, or ends within this time."""
+        """Wait for the end of the call, at most this time, and return whether the call has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def answer(self) -> Answer:
-        """Return the result of the call, or raise its exception; only after the call has ended."""
+        """Return the result of the call, or raise its exception; call this only after the call has ended."""
         if self._error is not None:
             raise self._error
         return self._answer[0]
 
 
 def ask(function: Callable[[], Answer], limit: float = float("inf")) -> Answer:
-    """Return the result of the function; raise `TimeoutError` after `limit` seconds."""
+    """Return the result of the function, which runs in a thread; raise `TimeoutError` after `limit` seconds."""
     call, start = Call(function), monotonic()
     while not call.ended():
         if monotonic() > start + limit:
@@ -126,7 +126,7 @@ def error_of_spark(error: BaseException, jvm_output: str = "") -> FileError | Re
 
 
 def _root_cause(text: str) -> str:
-    """Return the innermost cause in a Java error text, without the stack frames."""
+    """Return the line with the innermost cause in a Java error text, else the first line."""
     causes = re.findall(r"(?:Caused by|: )\s*(?:[\w.$]+\.)?(\w+(?:Exception|Error): [^\n]+)", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return (causes or lines or ["no reason given"])[-1 if causes else 0]

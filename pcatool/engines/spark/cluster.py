@@ -25,7 +25,7 @@ HEARTBEAT = 2.0  # seconds between two requests for the number of executors
 
 
 class ExecutorWatch:
-    """Watch over the JVM and the executors of a session; time in which `check` was not called does not count."""
+    """Watch over the JVM and the executors of a session; `check` notices their loss."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -57,7 +57,7 @@ class ExecutorWatch:
             raise self._lost(session.patience)
 
     def _lost(self, seconds: float) -> LostError:
-        """Return the error for a session without executors for `seconds`."""
+        """Return the error for a session that has had no executors for `seconds`."""
         if self._had_executors:
             return LostError(
                 f"{self._session.name} has no executors left",
@@ -104,7 +104,7 @@ class TaskBatch:
     loads = staticmethod(pickle.loads)
 
     def size(self, number: int) -> int:
-        """Return the number of items of task `number`."""
+        """Return the number of items in task `number`, counted from 0."""
         return min(self.per, len(self.items) - number * self.per)
 
     def outcomes(self, context: Any) -> Any:
@@ -132,7 +132,7 @@ class TaskBatch:
 
 
 def _mapped(frame: Any, task: Any) -> Any:
-    """Return the frame of the rows that a task makes of the Arrow batches of `frame`."""
+    """Return the Spark data frame that `task` makes from the Arrow batches of `frame`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pyspark warns of the version of pandas, which is not used
         return frame.mapInArrow(lambda batches: task(batches), SCHEMA)
@@ -173,7 +173,7 @@ class Spark:
             self._session = None
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item], done: Done = unreported) -> list[Result]:
-        """Return `function(item)` for every item, in the order of the items; for small results."""
+        """Return `function(item)` for every item, in the order of the items; all results must fit into memory here."""
         items = list(items)
         return self.reduce(items, Listing(function), done) if items else []
 
@@ -192,7 +192,7 @@ class Spark:
 
 
 class SparkRun:
-    """One run of a parcel on Spark, started at once in a thread of its own."""
+    """One run of a `TaskBatch` on Spark, started at once in a thread of its own."""
 
     def __init__(self, session: Session, batch: TaskBatch) -> None:
         self._session = session
@@ -208,7 +208,10 @@ class SparkRun:
         return self._batch.send(self._session.spark, self._outcomes, FAN)
 
     def result(self, done: Done) -> Any:
-        """Wait for the result and return it, reporting progress; raise the error of the first item that has one."""
+        """Wait for the merged result and return it; `done` is called with numbers of items just done.
+
+        Raises the error of the first item that has one.
+        """
         try:
             while not self._call.ended():
                 self._report(done)
@@ -226,7 +229,7 @@ class SparkRun:
         return value
 
     def _report(self, done: Done) -> None:
-        """Report the items done since the last report."""
+        """Call `done` with the number of items done since the last report, if there are any."""
         count = sum(self._batch.size(number) for number in dict(self._outcomes.value))
         if count > self._reported:
             done(count - self._reported)
@@ -248,7 +251,10 @@ class SparkRun:
 
 
 def error_of_task(value: Any, version: str) -> Exception:
-    """Return the error for a value that came back in place of a result: an exception, or a pcatool that differs."""
+    """Return the error for a value that came back in place of a result.
+
+    The value is an exception, or (host, version) of an executor whose pcatool is not `version`; "" if it has none.
+    """
     if isinstance(value, Exception):
         return value
     host, other = value

@@ -42,7 +42,7 @@ TRIES = 4
 
 
 def check_address(address: str) -> None:
-    """Refuse a text that is not the address of a Spark master, and Spark Connect, which reports no progress."""
+    """Raise `UsageError` for a text that is not the address of a Spark master, and for Spark Connect."""
     if address.startswith("sc://"):
         raise UsageError(
             f"cannot use {show(address)}: Spark Connect does not report the progress of a job",
@@ -71,13 +71,13 @@ def is_standalone(master: str) -> bool:
 
 
 def with_retries(master: str) -> str:
-    """Return the master, with TRIES attempts at a task for a local master without a number of attempts."""
+    """Return the master; a local master that names no number of attempts gets TRIES attempts at a task."""
     plain = LOCAL.fullmatch(master)
     return f"local[{plain[1] or 1},{TRIES}]" if plain else master
 
 
 def check_reachable(master: str, patience: float = PATIENCE) -> None:
-    """Raise `LostError` where none of the masters, separated by commas, accepts a connection."""
+    """Raise `LostError` if none of the masters, separated by commas, accepts a connection within `patience` seconds."""
     reason = ""
     for place in master.removeprefix("spark://").split(","):
         host, _, port = place.rpartition(":")
@@ -144,7 +144,7 @@ class Java:
         )
 
     def gateway(self) -> Any:
-        """Wait until the JVM has started, and return the Py4J gateway; raise `LostError` where the JVM exits."""
+        """Wait until the JVM has started, and return the Py4J gateway; raise `LostError` if the JVM exits."""
         from pyspark.java_gateway import launch_gateway
 
         while not self._connection_file.exists():
@@ -208,7 +208,10 @@ def is_tuned(home: str) -> bool:
 
 @contextmanager
 def _gateway_environment(connection: bytes) -> Iterator[None]:
-    """Set the environment by which pyspark connects to a running JVM; `connection` is its port and secret."""
+    """Set, in the `with` block, the environment variables by which pyspark connects to a running JVM.
+
+    `connection` holds the port and the secret, as the JVM writes them.
+    """
     (port,) = struct.unpack_from(">i", connection)
     names = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": connection[8:].decode()}
     os.environ.update(names)
@@ -223,8 +226,8 @@ def _gateway_environment(connection: bytes) -> Iterator[None]:
 TO_REGISTER = 15
 # Seconds for the Spark context to stop.
 TO_STOP = 5
-# Seconds without an executor until the cluster counts as lost: a standalone master; YARN and Kubernetes, which have
-# queues.
+# Seconds without an executor until the cluster counts as lost: for a standalone master, and for YARN and Kubernetes,
+# which have queues.
 TO_GRANT = 15.0
 TO_GRANT_IN_TURN = 300.0
 
@@ -284,9 +287,9 @@ class Session:
 
 
 def active_session(address: str | None) -> Session | None:
-    """Return the active session of this process; None where there is none.
+    """Return a session of the active Spark context of this process; None without an active context.
 
-    Raise `UsageError` where it has another master, `FileError` where pyspark is not installed.
+    Raises `UsageError` if the context has another master than `address`, `FileError` if pyspark is not installed.
     """
     _check_installed()
     from pyspark import SparkContext
@@ -304,7 +307,10 @@ def active_session(address: str | None) -> Session | None:
 
 
 def start_session(address: str | None) -> Session:
-    """Start a session, and a JVM unless this process has one; raise a `FileError` or `RefusedError` on failure."""
+    """Start a session and return it; start a JVM unless this process has one.
+
+    Raises a `FileError` or `RefusedError` if Spark does not start.
+    """
     from pyspark import SparkContext
 
     logging.getLogger().addHandler(DROP_RECORDS)
@@ -338,14 +344,14 @@ def start_session(address: str | None) -> Session:
 
 @contextmanager
 def _no_warnings() -> Iterator[None]:
-    """Suppress warnings meanwhile: of the version of pandas, which is not used, and of a JVM that is gone."""
+    """Suppress warnings in the `with` block: of the version of pandas, which is not used, and of a JVM that is gone."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def _patience(context: Any, master: str) -> float | None:
-    """Return the seconds to wait for an executor; None for a local master, which always has one."""
+    """Return the seconds to wait for an executor; None for a local master, which always has an executor."""
     if is_local(master):
         return None
     usual = TO_GRANT if is_standalone(master) else TO_GRANT_IN_TURN
@@ -354,12 +360,12 @@ def _patience(context: Any, master: str) -> float | None:
 
 
 def _limit(address: str | None) -> float:
-    """Return the seconds to wait for a session: limited only for a standalone master."""
+    """Return the seconds to wait for a session: TO_REGISTER for a standalone master, else no limit."""
     return TO_REGISTER if address is not None and is_standalone(address) else float("inf")
 
 
 def _session(address: str | None) -> Any:
-    """Start the Spark context, with the defaults of this module, and return its session."""
+    """Start a Spark context, with the settings of this module where the user has none, and return a session."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -380,7 +386,7 @@ def _session(address: str | None) -> Any:
 
 
 def _environment(address: str | None) -> dict[str, str]:
-    """Return the environment variables for the JVM and its workers."""
+    """Return the environment variables to set for the JVM and its Python workers."""
     given = {"OPENBLAS_NUM_THREADS": os.environ.get("OPENBLAS_NUM_THREADS", "1")}
     if address is not None and is_local(address) and "SPARK_LOCAL_IP" not in os.environ:
         given["SPARK_LOCAL_IP"] = "127.0.0.1"  # otherwise Spark looks up the name of this machine, which may fail

@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 class TaskResults:
-    """Accumulator parameter of Spark that merges the outcomes of tasks: {number: pickled error, or b"" for none}.
+    """Accumulator parameter of Spark that merges the outcomes of tasks: {number of the task: pickled error, or b""}.
 
     A task that ran twice reports the same outcome twice, which changes nothing.
     """
@@ -91,7 +91,7 @@ def join_pieces(rows: Iterable[Row]) -> tuple[bool, Any]:
 
 
 def _merged(merge: Callable[[Any, Any], Any], results: Iterator[tuple[int, bool, Any]]) -> tuple[bool, bytes]:
-    """Merge results; return whether one failed, and the pickled merged result or error."""
+    """Merge results; return whether one of them is an error, and the pickled merged result or the first error."""
     # Unpickled one at a time: in memory are the merged result and one more.
     try:
         return _call_pickled(lambda: reduce(merge, (_value_or_raise(failed, value) for _, failed, value in results)))
@@ -107,9 +107,9 @@ def _value_or_raise(failed: bool, value: Any) -> Any:
 
 
 def _difference(package: str, version: str) -> tuple[str, ...]:
-    """Compare the pcatool of this executor with `version`.
+    """Compare the version of `package` on this executor with `version`.
 
-    Return an empty tuple where both agree, else the host name and the version here, "" where pcatool is missing.
+    Return an empty tuple if both agree; else the name of this host and its version, "" if the package is missing.
     """
     from importlib import import_module
     from socket import gethostname
@@ -136,7 +136,7 @@ def _call_pickled(function: Callable[[], Any]) -> tuple[bool, bytes]:
 
 
 def _pickled(error: Exception) -> bytes:
-    """Return the pickled error with its traceback as a note; an error that cannot be unpickled as a RuntimeError."""
+    """Return the pickled error, with its traceback as a note; a RuntimeError if the error cannot be unpickled."""
     from traceback import format_exception
 
     error.add_note("".join(format_exception(error)))
@@ -149,7 +149,7 @@ def _pickled(error: Exception) -> bytes:
 
 
 def _rows(number: int, failed: bool, data: bytes) -> Iterator[Any]:
-    """Yield the pieces of a result as Arrow batches of one row each."""
+    """Yield the pickled result or error `data` of task `number` in pieces, each an Arrow batch of one row."""
     # The arrays are made from buffers: to make them from lists, Arrow would import pandas.
     import struct
 
@@ -175,7 +175,7 @@ def _unpacked(batches: Iterable[Any]) -> Iterator[Row]:
 
 
 def _results(rows: Iterable[Row]) -> Iterator[tuple[int, bool, Any]]:
-    """Yield number, failure and value of each result, unpickled while its pieces arrive."""
+    """Yield (number, failed, value) of each result, unpickled while its pieces arrive; a failed value is the error."""
     for (number, failed), pieces in groupby(rows, itemgetter(0, 2)):
         yield number, bool(failed), pickle.load(io.BufferedReader(_Pieces(pieces), PIECE))
 
@@ -192,7 +192,7 @@ class _FailedError(BaseException):
 
 
 class _Pieces(io.RawIOBase):
-    """Readable stream over the pieces of one result."""
+    """Binary stream that reads the pieces of one result as one file."""
 
     def __init__(self, rows: Iterator[Row]) -> None:
         self._rows = rows
