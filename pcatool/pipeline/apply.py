@@ -43,12 +43,12 @@ def rows_or_scores(model: Model, inputs: Inputs) -> str:
     has_scores = "PC1" in names
     if has_scores and "PC1" in model.columns:
         raise UsageError(
-            f"{inputs.first.name}: columns PC1, ... may be scores or the model's own columns",
+            f"{inputs.first.name}: the columns PC1, ... may hold scores or rows, since the model has a column PC1, too",
             "give --from scores or --from rows",
         )
     if inputs.columns.nameless and len(names) == model.d == model.k:
         raise UsageError(
-            f"{inputs.first.name}: {grouped(model.d)} columns without names may be scores or rows",
+            f"{inputs.first.name}: {counted(model.d, 'column')} without names may hold scores or rows",
             "give --from scores or --from rows",
         )
     if has_scores or (inputs.columns.nameless and len(names) <= model.k and len(names) < model.d):
@@ -81,8 +81,11 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
         )
     for expected, number in enumerate(numbers, 1):
         if number != expected:
-            missing, found = show(component_name(expected)), show(component_name(number))
-            raise DataError(f"{where}: column {missing} is missing, but there is {found}")
+            missing, found = component_name(expected), component_name(number)
+            raise DataError(
+                f"{where}: there is a column {show(found)}, but column {show(missing)} is missing",
+                f"give all columns from PC1 to {found}",
+            )
     if numbers[-1] > model.k:
         last = show(component_name(numbers[-1]))
         raise DataError(
@@ -194,7 +197,8 @@ def _reconstruct(
             )
     if model.rows_centered:
         reporter.warn(
-            "the reconstructed rows lack their means: --center-rows removed them, and the scores do not hold them"
+            "the reconstructed rows lack the means of the rows: --center-rows removed the means before the fit, and "
+            "scores do not hold these means"
         )
     if model.whitening == "zca":
         choice = model_columns(model, inputs)

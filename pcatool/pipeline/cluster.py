@@ -332,15 +332,13 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
     """
     name, remedy = output.output, "name a folder, as in -o scores/"
     if name is None or name == "-":
-        raise UsageError(f"--engine {engine.engine} writes a folder of parts, not one stream", remedy)
+        raise UsageError(f"--engine {engine.engine} writes a folder, and cannot write to standard output", remedy)
     if not is_folder(name):
-        raise UsageError(
-            f"--engine {engine.engine} writes a folder of parts, but {show(shown(name))} is not a folder", remedy
-        )
+        raise UsageError(f"--engine {engine.engine} writes a folder, but {show(shown(name))} is not a folder", remedy)
     if output.resume:
         raise UsageError(
-            f"--resume does not go with --engine {engine.engine}: the parts do not record their inputs",
-            "leave out --resume: all parts are written again",
+            f"--resume does not go with --engine {engine.engine}: its output files do not record their inputs",
+            "leave out --resume, to write all files again",
         )
     output = replace(output, output_format=output.output_format or "parquet")
     return PartsFolder(name, str(output.output_format)), output

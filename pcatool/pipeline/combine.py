@@ -101,7 +101,7 @@ def statistic_of(named: NamedModel) -> Statistic:
     name, model = named
     if model.statistic is None:
         what = f"{show(name)} keeps no sums over its rows: {why_not_updatable(model)}"
-        raise ModelError(what, "fit all rows together")
+        raise ModelError(what, "run pcatool fit on all rows")
     return model.statistic
 
 
@@ -142,7 +142,7 @@ def compatible_sums(first: Model, named: NamedModel, name: str) -> Statistic:
 def _check_labels(first: Model, model: Model, name: str, other: str) -> None:
     """Raise `ModelError` if one model read a label as a number and the other model read the label as text.
 
-    As numbers, 7 and 07 are one class; as text, they are two. `name` and `other` name the first model and the model.
+    As numbers, 7 and 07 are one class; as text, they are two. `name` is the first model, `other` the second.
     """
     numbers = [set(of.meta.get("label_numbers", ())) for of in (first, model)]
     differing = [label for label in model.meta.get("labels", ()) if (label in numbers[0]) != (label in numbers[1])]
@@ -196,7 +196,8 @@ class MergeChecks:
         """Write a note that names the models fitted with another -k than the first model; do nothing if all agree."""
         if self._other_k:
             self._reporter.note(
-                f"-k {self._first_k} is taken from {show(self._name)}; {listed(self._other_k)} had another -k"
+                f"the merged model uses -k {self._first_k} of {show(self._name)}; "
+                f"{listed(self._other_k)} {'was' if len(self._other_k) == 1 else 'were'} fitted with another -k"
             )
 
 
@@ -249,7 +250,7 @@ def _with_rows(
     old = model_to_align_to(model, options.align_to, data)
     row_counts, inputs = RowCounts(), job.open()
     if inputs.model is not None:
-        raise UsageError(f"{inputs.model.name} is a model, not a table", "pcatool merge combines models")
+        raise UsageError(f"{inputs.model.name} is a model, not a table", "to combine models, run pcatool merge")
     rows: Any = sums_of_job(job, inputs, row_counts, triangular=isinstance(statistic.sums, Triangle))
     if rows is None:
         what = "every row of the input was dropped" if row_counts.rows else "the input has no rows"
@@ -358,7 +359,7 @@ def refit(named: NamedModel, options: RefitOptions, reporter: Reporter) -> Model
         raise UsageError("no setting is changed", "give -k, -s, --no-center, --ddof, --whiten, -c or -x")
     statistic = statistic_of(named)
     settings = options_of(model, **options.changes)
-    places = _kept(name, model, options)
+    places = _columns_left(name, model, options)
     if len(places) < model.d and model.rows_centered:
         raise UsageError(
             "the model was fitted with --center-rows: "
@@ -373,17 +374,17 @@ def refit(named: NamedModel, options: RefitOptions, reporter: Reporter) -> Model
     return refitted(model, taken, settings, old, reporter, columns)
 
 
-def _kept(name: str, model: Model, options: RefitOptions) -> list[int]:
+def _columns_left(name: str, model: Model, options: RefitOptions) -> list[int]:
     """Return the indices of the columns that -c and -x leave, in the order of -c, or else in that of the model."""
-    chosen = _places(name, model, options.columns) if options.columns else range(model.d)
-    removed = frozenset(_places(name, model, options.exclude))
+    chosen = _indices_of(name, model, options.columns) if options.columns else range(model.d)
+    removed = frozenset(_indices_of(name, model, options.exclude))
     left = [j for j in chosen if j not in removed]
     if not left:
         raise DataError(f"{name}: no column is left", "name fewer columns with -x")
     return left
 
 
-def _places(name: str, model: Model, terms: Sequence[str]) -> list[int]:
+def _indices_of(name: str, model: Model, terms: Sequence[str]) -> list[int]:
     """Return the indices of the columns of the model that the terms of -c or -x name.
 
     A vector can be named as one column, which means all its elements, as in a table.

@@ -130,7 +130,7 @@ class Abilities(NamedTuple):
 
 def abilities(model: Model) -> Abilities:
     """Return the commands that a model supports, and those that it does not support, with the reasons."""
-    found = Abilities({"transform": _transform(model)}, {})
+    found = Abilities({"transform": _transform_remark(model)}, {})
     _add_reconstruct(model, found)
     found.can.update({"explain-variance": "", "scree": ""})
     _add_components(model, found)
@@ -153,7 +153,7 @@ def _add_from_sums(model: Model, found: Abilities) -> None:
     (found.can if against is None else found.cannot).update(dict.fromkeys(FROM_SUMS, against or ""))
 
 
-def _transform(model: Model) -> str:
+def _transform_remark(model: Model) -> str:
     """Return the remark on `transform`: the kind of table that the model takes; empty for a table of rows."""
     if _is_precomputed(model):
         return PRECOMPUTED
@@ -201,7 +201,7 @@ def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
     Raises `UsageError` for models of different methods, and `DataError` for models without a common column.
     """
     if str(a) == STDIN == str(b):
-        raise UsageError("standard input cannot be both models", "name a file for one of them")
+        raise UsageError("standard input cannot be both models", "name a file for one of the models")
     paths = [None if isinstance(model, Model) else str(model) for model in (a, b)]
     old, new = (model if isinstance(model, Model) else load_model(model) for model in (a, b))
     _check_comparable(old, new)
@@ -246,7 +246,8 @@ def _check_comparable(a: Model, b: Model) -> None:
         )
     if set(a.columns).isdisjoint(b.columns):
         raise DataError(
-            f"the models have no column in common: {listed(a.columns)} in the first, {listed(b.columns)} in the second",
+            f"the models have no column in common: the first model has {listed(a.columns)}, and the second model has "
+            f"{listed(b.columns)}",
             "compare models of the same columns",
         )
 
@@ -343,7 +344,7 @@ def _column_statistics(model: Model) -> ColumnStatistics:
 def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
     """Compare the mean and the standard deviation of each shared column.
 
-    Return a row for each column, and the reason why means or standard deviations are missing; None if none are.
+    Return a row for each column, and the reason why means or standard deviations are missing; None if neither are.
     There are no rows if both are missing.
     """
     one, other = _column_statistics(a), _column_statistics(b)

@@ -88,12 +88,12 @@ class Job(NamedTuple):
     @property
     def remedy(self) -> str:
         """Hint of the error for missing cells: the options that allow missing cells."""
-        drop = "--missing drop leaves such rows out"
+        drop = "give --missing drop to leave out rows with missing cells"
         if self.columns_of_model is not None:
             return drop
         complete = self.options.method == "pca" and self.options.weights is None
-        others = ", --missing mean or em uses them" if complete else ""
-        return f"{drop}{others}, -x leaves a column out"
+        others = ", --missing mean or em to use these rows" if complete else ""
+        return f"{drop}{others}, or -x to leave out a column"
 
 
 # --- rows ---
@@ -249,11 +249,12 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
             columns, fitted = ready.columns, ready.fit()
     except DataError as error:
         if options.missing == "drop" and counts.rows and counts.incomplete == counts.rows:
-            raise counts.error("no complete row is left") from None
+            raise counts.error("give -x to leave out columns, since --missing drop leaves no row") from None
         if isinstance(error, NoRows) and counts.rows and options.weights:
-            left = "" if options.missing != "drop" or not counts.incomplete else " of the complete rows"
+            rows = "row" if options.missing != "drop" or not counts.incomplete else "complete row"
             raise DataError(
-                f"every weight in column {show(options.weights)}{left} is 0", "give weights above 0; 0 leaves a row out"
+                f"column {show(options.weights)}: the weight of every {rows} is 0",
+                "give a weight above 0 to each row of the fit",
             ) from None
         raise
     model = fitted.model
@@ -390,7 +391,7 @@ def older_model(job: Job) -> Model | None:
 def _read_older(path: str, data: Any) -> Model:
     """Load the older model; if the file does not exist, the error says to leave out --align-to in a first fit."""
     if path == STDIN and isinstance(data, list) and (not data or STDIN in data):
-        raise UsageError("standard input cannot be both the older model and the data", "name a file for one of them")
+        raise UsageError("standard input cannot be both the older model and the data", "name a file for --align-to")
     try:
         return npz.load_model(path)
     except FileError as error:

@@ -87,7 +87,8 @@ def fit_and_score(
         if not error.of_input:
             raise
         raise DataError(
-            error.message, "the model was fitted to the rows of this file, too: leave out the file, or the column"
+            error.message,
+            "run again without this file, or with other columns in --keep: the fit used the rows of this file, too",
         ) from None
     return FittedAndScored(fitted, results)
 
@@ -150,10 +151,10 @@ def _refuse_one_place(output: str, scores: str) -> None:
     if stream != descriptor_of(scores):
         return
     if stream is not None:
-        raise UsageError("the model and the scores cannot both go to standard output", "name a file for one of them")
+        raise UsageError("the model and the scores cannot both go to standard output", "name a file with --scores")
     one, other = (inspect_target(name, False, ()) for name in (output, scores))
     if (one.path, _object(one)) == (other.path, _object(other)) and not one.is_special:
-        raise UsageError(f"-o and --scores both name {show(scores)}", "name two files")
+        raise UsageError(f"-o and --scores both name {show(scores)}", "give different names with -o and --scores")
 
 
 def _object(target: Target) -> str:

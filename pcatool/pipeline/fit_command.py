@@ -31,7 +31,7 @@ def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
     No words if they would be longer than MOST_LETTERS, or if a name is empty.
     """
     terms = list(_terms(names))
-    together = [",".join(run) for _, run in groupby(terms, key=_alone)]
+    together = [",".join(run) for _, run in groupby(terms, key=_group_key)]
     apart = [f" {term}" if term.startswith("-") else term for term in together]  # not to be read as an option
     found = [word for term in apart for word in ("-c", term)]
     if sum(map(len, found)) > MOST_LETTERS or "" in names:
@@ -55,7 +55,7 @@ def _shown(name: str) -> str:
     return "".join(c if c.isprintable() and c not in "*?[]," else "?" for c in name)
 
 
-def _alone(term: str) -> str:
+def _group_key(term: str) -> str:
     """Return a key: terms with equal keys share one -c option. A term with a comma has an option of its own."""
     return term if "," in term else ""
 
@@ -172,11 +172,11 @@ def _settings(model: Model) -> dict[str, Any]:
     usual = options_of(model, **more)
     given = {field.name: getattr(usual, field.name) for field in fields(usual)}
     given["components"] = parse_components(usual.components)
-    given["updatable"] = _kept(model, usual)
+    given["updatable"] = _updatable(model, usual)
     return given
 
 
-def _kept(model: Model, usual: FitOptions) -> bool | None:
+def _updatable(model: Model, usual: FitOptions) -> bool | None:
     """Return True if the fit had --updatable, False if it had --no-updatable, None if the default explains the sums."""
     if usual.why_not_updatable is not None or model.meta.get("solver") == "randomized":
         return None

@@ -49,11 +49,11 @@ def _refuse(method: str, in_kernel: bool, names: Sequence[str]) -> None:
     if in_kernel:
         raise UsageError(
             "the components of a kernel model are directions in the kernel space, not combinations of columns",
-            "pcatool transform gives the scores",
+            "for scores, run pcatool transform",
         )
     if method == "supervised" and not {"correlations", "cos2"}.isdisjoint(names):
         raise UsageError(
-            "correlations and cos2 need eigenvalues that are variances of scores, which supervised PCA does not have",
+            "correlations and cos2 are not defined for supervised PCA, whose eigenvalues are not variances of scores",
             "give --values loadings or --values contributions",
         )
 
@@ -184,8 +184,8 @@ def table_entries(model: Model, names: Sequence[str], first: int | None) -> list
 CAPTIONS = {
     "loadings": "loadings",
     "correlations": "correlations of columns and scores",
-    "contributions": "contributions in per cent of the component",
-    "cos2": "cos2, the share of the column's variance",
+    "contributions": "contributions of columns to components in per cent",
+    "cos2": "cos2, the share of a column's variance that a component explains",
 }
 
 

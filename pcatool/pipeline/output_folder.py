@@ -99,7 +99,7 @@ def result_marks(
     inner = set(inside)
     elsewhere = [item for item in found.inputs if item not in inner and not item.is_stream]
     if not elsewhere:
-        raise FileError(f"all inputs are in the output folder {show(shown(folder))}", "name another folder")
+        raise FileError(f"all inputs are in the output folder {show(shown(folder))}", "name another folder with -o")
     results = make(found.with_inputs(elsewhere), table, Reporter())
     results.inputs.close()
     reads, keeps = results.plan.choice.names, (name for name, _ in results.passthrough)
@@ -125,7 +125,7 @@ def separate_earlier_results(
         else:
             raise UsageError(
                 f"the results of {show(source.name)} would replace {show(item.name)}, which is an input too, and "
-                "does not look like an earlier result",
+                "does not look like a result of an earlier run",
                 "write to another folder",
             )
     return InputsAndResults(
@@ -150,7 +150,7 @@ def columns_of(item: Input) -> list[str]:
 def note_earlier_results(earlier: Sequence[Input], folder: str, reporter: Reporter) -> None:
     """Write a note with the number of earlier results that were left out of the inputs, unless there are none."""
     if earlier:
-        reporter.note(f"left out {counted(len(earlier), 'earlier result')} in {show(shown(folder))}")
+        reporter.note(f"left out {counted(len(earlier), 'result')} of an earlier run in {show(shown(folder))}")
 
 
 class OutputTask(NamedTuple):
@@ -209,7 +209,9 @@ def write_each(
                 raise exists(shown(task.output))
     outputs.resumed = len(tasks) - len(todo)
     if outputs.resumed:
-        reporter.note(f"{grouped(outputs.resumed)} of {grouped(len(tasks))} files were already done")
+        are = "is" if outputs.resumed == 1 else "are"
+        files = f"{grouped(outputs.resumed)} of {grouped(len(tasks))} output files"
+        reporter.note(f"{files} {are} up to date, and {are} not written again")
     each = _InputWork(make, found, replace(table, skip_bad=False), output, model, NestedReporter(reporter))
     for number, task in enumerate(todo, 1):
         reporter.at_file(number, len(todo))
@@ -268,7 +270,7 @@ class _InputWork(NamedTuple):
         """
         make_old(task.output)
         now = "was removed" if is_remote(task.output) else "may hold results of the earlier content"
-        what = f"{task.input.name} changed while it was read: {show(shown(task.output))} {now}"
+        what = f"{task.input.name} changed while it was read: the output {show(shown(task.output))} {now}"
         self.reporter.warn(f"{what}; --resume writes the output again")
 
 
@@ -281,7 +283,7 @@ def _without_earlier(
     """
     if any(item.path == STDIN for item in found.inputs):
         raise UsageError(
-            f"standard input gives no file name for {show(output.output)}",
+            f"each file in {show(output.output)} is named after its input, but standard input has no name",
             "name input files, or an output file with -o",
         )
     folder = str(output.output)

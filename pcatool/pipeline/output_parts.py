@@ -241,7 +241,7 @@ class PartsFolder:
             with self._probe_file() as probe:
                 yield probe
         except PcatoolError:
-            reporter.note(f"{show(self.name)} has no {MARK}: its parts are not complete")
+            reporter.note(f"{show(self.name)} has no file {MARK}, because not all parts were written")
             raise
 
     def _is_marked(self) -> bool:

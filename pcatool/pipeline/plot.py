@@ -208,7 +208,7 @@ def _rows_to_collect(part: ColoredRows, codes: dict[str, int], spreads: Array | 
         if len(codes) + len(part.color.distinct) > MOST_TEXTS and len(codes.keys() | part.color.distinct) > MOST_TEXTS:
             raise DataError(
                 f"--color {show(str(cloud.hue and cloud.hue.name))} has more than {MOST_TEXTS} different values",
-                "name a column of a few classes, or a column of numbers",
+                "name a column with fewer values, or a column of numbers",
             )
         table = np.array([*(codes.setdefault(text, len(codes)) for text in part.color.distinct), np.nan])
         columns.append(table[part.color.codes][:, None])
@@ -362,19 +362,19 @@ def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter
         rows = f"{grouped(cloud.left_out)} of {grouped(cloud.rows + cloud.left_out)} rows"
         reporter.note(f"{rows} {has} missing cells and no scores, and {are} not drawn")
     if cloud.axes == 1 and cloud.hue is not None and not cloud.by_class:
-        reporter.note("--color has no effect: numbers do not colour the bars of one component")
+        reporter.note("--color has no effect: in a plot of one component, only a column of classes can colour the bars")
     if cloud.by_class:
         values = sum(1 for code in cloud.counts if code >= 0)
         if values > CLASSES:
             among = f" of the first {cloud.max_layers}" if cloud.is_dense and values > cloud.max_layers else ""
-            which = f"the {CLASSES - 1} most frequent values{among} have colours of their own"
+            which = f"only the {CLASSES - 1} most frequent values{among} have colours of their own"
             if max(cloud.counts.values()) == 1:
-                which = "no value occurs twice: name a column of classes, or a column of numbers"
-            reporter.note(f"--color {request.color}: {grouped(values)} values; {which}")
+                which = "no value occurs twice; name a column of classes, or a column of numbers"
+            reporter.note(f"--color {request.color} has {grouped(values)} values: {which}")
 
 
 def warn_missing_glyphs(missing: list[str], reporter: Reporter) -> None:
     """Warn of the characters `missing` in the font of the picture; do nothing if there are none."""
     if missing:
         said = f"the font of the picture lacks {listed(missing)}, and shows boxes instead"
-        reporter.warn(f"{said}; --format csv gives the names")
+        reporter.warn(f"{said}; --format csv writes all characters")

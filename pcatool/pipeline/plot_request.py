@@ -69,7 +69,7 @@ class PlotRequest(NamedTuple):
         kind, plot = self.plot_class, self.plot
         if self.wants_picture:
             if self.output is None:
-                raise UsageError("a picture needs a file", f"name it with -o, such as -o {self.kind}.png")
+                raise UsageError("a picture needs a file", f"name the file with -o, such as -o {self.kind}.png")
             picture_form(self.output)
             check_room(self.look)
             with plain_matplotlib():
@@ -95,7 +95,7 @@ class PlotRequest(NamedTuple):
         if is_picture(self.output):
             raise UsageError(
                 f"{show(str(self.output))} is the name of a picture, but --format {self.form} gives numbers",
-                "leave out --format, or give another name",
+                "leave out --format, or give another name with -o",
             )
         if self.look.given is not None:
             raise UsageError(
@@ -104,7 +104,7 @@ class PlotRequest(NamedTuple):
         if not self.plot_class.columns and self.form != "csv":
             raise UsageError(
                 f"--format {self.form} is for small tables, but scores can have many rows",
-                "give --format csv; pcatool transform writes other formats",
+                "give --format csv, or run pcatool transform for other formats",
             )
 
     def components_to_show(self, model: Model) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ class PlotRequest(NamedTuple):
         axes = self.plot.axes
         if axes is None:
             if self.plot_class.rows and self.plot_class.columns and model.k < 2:
-                remedy = "fit with -k 2" if model.d > 1 else "pcatool plot scores can draw one component"
+                remedy = "fit with -k 2" if model.d > 1 else "to draw one component, run pcatool plot scores"
                 raise DataError("a biplot needs two components, but the model has 1 component", remedy)
             return tuple(range(1, min(self.plot_class.default_count, model.k) + 1))
         named = ",".join(map(str, axes))
@@ -251,7 +251,7 @@ def _without_model(job: Job, request: PlotRequest) -> Subject:
         return Subject(model, None, paths=paths)
     if inputs.model is not None:
         raise UsageError(
-            f"{inputs.model.name} holds a model, but there are no rows to draw",
+            f"{inputs.model.name} holds a model, but the command names no rows to draw",
             f"name the rows after the model, as in pcatool plot {request.kind} - rows.csv",
         )
     if _are_scores(inputs, request):
@@ -260,7 +260,7 @@ def _without_model(job: Job, request: PlotRequest) -> Subject:
             job.select,
             job.options,
             what="holds scores",
-            remedy="--from rows reads the scores as data",
+            remedy="give --from rows to read the scores as rows of data",
         )
         return Subject(None, inputs, "scores", paths)
     refuse_updatable(job.options)
@@ -291,7 +291,7 @@ def _are_scores(inputs: Inputs, request: PlotRequest) -> bool:
     if request.plot_class.columns:
         if request.plot.source == "scores" or (scores and request.plot.source is None):
             raise UsageError(
-                f"{inputs.first.name} holds scores, but a {request.kind} also shows columns",
+                f"{inputs.first.name} holds scores, but a {request.kind} also shows the loadings of a model",
                 "name the model first, then the rows or their scores",
             )
         return False

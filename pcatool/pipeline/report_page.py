@@ -394,7 +394,7 @@ def _scores(
     counted = None if color is None else TextCounts(color, rows.table.null_value)
     sample = sample_of(results, POINTS, [*places, *more], counted)
     if not sample.seen:
-        raise DataError("the input has no rows to show", "give data with rows, or only the model")
+        raise DataError("the input has no rows to show", "give a table with rows, or only the model")
     row_counts = results.row_counts
     lacking = (
         row_counts.left_empty if apply.triples else max(row_counts.incomplete, row_counts.left_empty)

@@ -264,7 +264,7 @@ def warn_of_empty_results(
         have = f"{files[0]} has no rows" if len(files) == 1 else f"none of the {grouped(len(files))} inputs has rows"
         reporter.warn(f"{have}: the output has no rows either")
     elif counts.rows and counts.left_empty == counts.rows:
-        reporter.warn("the output is empty: every row has missing cells")
+        reporter.warn("all results are empty: every row has missing cells")
     elif counts.left_empty and options.missing is None and files:
         have = (
             "has missing cells: its results are" if counts.left_empty == 1 else "have missing cells: their results are"
@@ -300,8 +300,8 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporte
 def _refuse_missing(work: RowWork, choice: ColumnChoice, model: Model, batch: CheckedBatch) -> None:
     """Raise `DataError` for missing cells in the batch if the policy is "error"."""
     if work.policy == "error":
-        more = "; --missing project uses the observed cells" if _is_linear(model, work) else ""
-        refuse_incomplete(batch, choice, "--missing keep gives rows with missing cells empty results" + more)
+        more = ", or --missing project to use the observed cells" if _is_linear(model, work) else ""
+        refuse_incomplete(batch, choice, "give --missing keep to leave the results of incomplete rows empty" + more)
 
 
 def _is_linear(model: Model, work: RowWork) -> bool:

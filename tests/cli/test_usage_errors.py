@@ -151,9 +151,18 @@ REFUSED = {
         "double.csv: columns 2 and 3 are both called 'b'; rename one of the columns, or leave the column out by number",
     ),
     # scores or rows
-    "reconstruct pc.npz pc.csv": (2, "pc.csv: columns PC1, ... may be scores or the model's own columns; give --fr"),
-    "reconstruct ab.npz nameless.csv --no-header": (2, "nameless.csv: 2 columns without names may be scores or rows;"),
-    "reconstruct ab.npz gap.csv": (3, "gap.csv: column 'PC2' is missing, but there is 'PC3'"),
+    "reconstruct pc.npz pc.csv": (
+        2,
+        "pc.csv: the columns PC1, ... may hold scores or rows, since the model has a column PC1, too; give --fr",
+    ),
+    "reconstruct ab.npz nameless.csv --no-header": (
+        2,
+        "nameless.csv: 2 columns without names may hold scores or rows;",
+    ),
+    "reconstruct ab.npz gap.csv": (
+        3,
+        "gap.csv: there is a column 'PC3', but column 'PC2' is missing; give all columns from PC1 to PC3",
+    ),
     "reconstruct ab.npz many.csv": (
         3,
         "many.csv: there is a column 'PC3', but the model has 2 components; name the model",
@@ -170,14 +179,17 @@ REFUSED = {
     # plots
     "plot scores ab.csv ab.npz -o x.svg": (2, "ab.npz is a model, but comes after ab.csv; name the model first, then"),
     "plot scores ab.npz ab.npz -o x.svg": (2, "ab.npz is a model, not a table of rows; name the model first"),
-    "plot biplot scores.csv -o x.svg": (2, "scores.csv holds scores, but a biplot also shows columns; name the model"),
+    "plot biplot scores.csv -o x.svg": (
+        2,
+        "scores.csv holds scores, but a biplot also shows the loadings of a model; name the model",
+    ),
     "plot scores ab.csv --engine dask -o x.svg": (
         2,
         "--engine dask cannot draw rows; fit and transform on the cluster, then",
     ),
     "plot scores scores.csv -s -o x.svg": (
         2,
-        "scores.csv holds scores: -s has no effect; --from rows reads the scores as data",
+        "scores.csv holds scores: -s has no effect; give --from rows to read the scores as rows of data",
     ),
     "plot scores ab.csv --color zz -o x.svg": (3, "ab.csv: no column 'zz' (the columns are: 'a', 'b')"),
     "plot loadings ab.npz -s -o x.svg": (
@@ -187,9 +199,12 @@ REFUSED = {
     # two results
     "fit ab.csv -o - --scores -": (
         2,
-        "the model and the scores cannot both go to standard output; name a file for one",
+        "the model and the scores cannot both go to standard output; name a file with --scores",
     ),
-    "fit ab.csv -o x.csv --scores ./x.csv": (2, "-o and --scores both name './x.csv'; name two files"),
+    "fit ab.csv -o x.csv --scores ./x.csv": (
+        2,
+        "-o and --scores both name './x.csv'; give different names with -o and --scores",
+    ),
     "components ab.npz --image 3x3 -o x.png": (
         3,
         "an image of 3x3 has 9 pixels, but the model has 2 columns; fit only",

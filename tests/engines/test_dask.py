@@ -225,12 +225,12 @@ def test_what_cannot_be_started(what: str, folder: Path, plain_environment: Mapp
         ["pcatool", "fit", "sample_data/houses.csv", "--engine", "dask", "-o", "m.npz"],
         cwd=folder, env={**plain_environment, **broken}, capture_output=True, text=True,
     )  # fmt: skip
-    said = f"pcatool: error: {STARTS[what]}; check the configuration of Dask, or name a --scheduler\n"
+    said = f"pcatool: error: {STARTS[what]}; check the configuration of Dask, or name a scheduler with --scheduler\n"
     assert (run.returncode, run.stdout, run.stderr) == (5, "", said)
 
 
 def test_a_part_that_costs_every_worker_its_life(own: Path) -> None:
-    with Dask(None) as engine, pytest.raises(LostError, match="several workers were lost, each while it worked"):
+    with Dask(None) as engine, pytest.raises(LostError, match="several workers were lost while they worked"):
         engine.reduce(range(4), Sums(jobs.die, jobs.pair))
 
 

@@ -116,7 +116,7 @@ def a_worker_that_is_killed_costs_a_retry(spark: Spark, folder: Path) -> None:
 
 
 def workers_that_are_killed_again_and_again_are_an_error(spark: Spark) -> None:
-    with pytest.raises(LostError, match="a worker was lost repeatedly"):
+    with pytest.raises(LostError, match="a Python worker of Spark was lost several times"):
         spark.map(spark_work.killed, [1])
 
 

@@ -254,7 +254,7 @@ UNKEPT: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_cannot_be_added_to_is_refused_with_the_reason(settings: dict[str, Any], reason: str) -> None:
     frame = table(0.0, n=60)
     model = fitted(frame, {"components": 1, **settings})
-    what = with_settings(f"'the model' keeps no sums over its rows: {reason}; fit all rows together")
+    what = with_settings(f"'the model' keeps no sums over its rows: {reason}; run pcatool fit on all rows")
     for refused in (
         lambda: pcatool.update(model, frame),
         lambda: pcatool.merge(model),
@@ -315,7 +315,7 @@ def test_a_merge_says_whose_k_it_takes() -> None:
     one, two = fitted(table(0.0), {"components": 1}), fitted(table(3.0), {"components": 2})
     reporter = Reporter()
     merge([("one.npz", one), ("two.npz", two)], None, reporter)
-    assert reporter.notes == ["-k 1 is taken from 'one.npz'; 'two.npz' had another -k"]
+    assert reporter.notes == ["the merged model uses -k 1 of 'one.npz'; 'two.npz' was fitted with another -k"]
 
 
 def test_slips_are_mentioned() -> None:
@@ -356,7 +356,7 @@ def test_rows_with_holes_go_as_they_went_in_the_fit() -> None:
     model = pcatool.fit(frame[:600])
     with pytest.raises(DataError, match="1 of 100 rows has missing cells") as error:
         pcatool.update(model, holes[600:])
-    assert error.value.remedy == 'missing="drop" leaves such rows out'
+    assert error.value.remedy == 'give missing="drop" to leave out rows with missing cells'
     one = pcatool.fit(frame.drop(index=650))
     assert_same(pcatool.update(model, holes[600:], missing="drop"), one)
     dropping = pcatool.fit(frame[:600], missing="drop")

@@ -185,7 +185,7 @@ def test_a_bad_cell(here: Path, elsewhere: dict[str, str]) -> None:
 
 
 def test_a_missing_cell(here: Path, elsewhere: dict[str, str]) -> None:
-    with pytest.raises(DataError, match=r"1.parquet, row \d+: a cell is missing in column 'x\d'; missing=.keep."):
+    with pytest.raises(DataError, match=r"1.parquet, row \d+: a cell is missing in column 'x\d'; give missing=.keep."):
         pcatool.transform("m.npz", "data", output="out/", **elsewhere)
     assert "_SUCCESS" not in parts_of("out")
 
@@ -242,7 +242,7 @@ def test_the_summary(here: Path, elsewhere: dict[str, str], plain_environment: d
     command = [word for word in command if word not in ("--skip-bad", "--json")]
     done = subprocess.run(command, env=plain_environment, capture_output=True, text=True)
     assert done.returncode == 3
-    assert "pcatool: note: 'out/' has no _SUCCESS: its parts are not complete\n" in done.stderr
+    assert "pcatool: note: 'out/' has no file _SUCCESS, because not all parts were written\n" in done.stderr
     assert "pcatool: error: data/z.csv is empty; " in done.stderr
 
 
@@ -276,17 +276,27 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
 @pytest.mark.parametrize(
     ("data", "settings", "error", "message"),
     [
-        ("data", {"output": None}, UsageError, 'engine="dask" writes a folder of parts, not one stream; name a folder'),
-        ("data", {"output": "-"}, UsageError, "writes a folder of parts, not one stream"),
+        (
+            "data",
+            {"output": None},
+            UsageError,
+            'engine="dask" writes a folder, and cannot write to standard output; name a folder',
+        ),
+        ("data", {"output": "-"}, UsageError, "writes a folder, and cannot write to standard output"),
         (
             "data",
             {"output": "s.csv"},
             UsageError,
-            "writes a folder of parts, but 's.csv' is not a folder; name a folder, as",
+            "writes a folder, but 's.csv' is not a folder; name a folder, as",
         ),
-        ("data", {"output": "s3://b/x"}, UsageError, "writes a folder of parts, but 's3://b/x' is not a folder"),
+        ("data", {"output": "s3://b/x"}, UsageError, "writes a folder, but 's3://b/x' is not a folder"),
         ("data", {"output": "https://b/x/"}, UsageError, "pcatool can only read from web servers"),
-        ("data", {"resume": True}, UsageError, 'resume=True does not go with engine="dask": the parts do not record'),
+        (
+            "data",
+            {"resume": True},
+            UsageError,
+            'resume=True does not go with engine="dask": its output files do not record',
+        ),
         (
             "data",
             {"float_format": ".3f"},

@@ -182,8 +182,8 @@ def test_a_kept_value_of_another_type_leaves_neither(settings: Sequence[str], tm
     done = called("fit", *files, *words)
     assert done.code == 3
     assert (
-        "2.csv: column 'k' has type string, but in the first input the column has type int64; the model was fitted "
-        "to the rows of this file, too: leave" in done.said
+        "2.csv: column 'k' has type string, but in the first input the column has type int64; run again without "
+        "this file, or with other columns in --keep: the fit used the rows of this file, too" in done.said
     )
     assert left(tmp_path) == ["1.parquet", "2.csv"]
 

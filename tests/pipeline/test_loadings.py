@@ -175,7 +175,7 @@ def test_supervised_models_have_loadings_and_contributions_only() -> None:
     for values in ("correlations", "cos2"):
         with pytest.raises(
             pcatool.UsageError,
-            match="which supervised PCA does not have; give --values loadings or --values contributions",
+            match="whose eigenvalues are not variances of scores; give --values loadings or --values contributions",
         ):
             component_table(model, ["loadings", values])
 
@@ -188,7 +188,7 @@ def test_kernel_models_are_not_made_of_columns(kernel: str) -> None:
             ask()
         assert str(caught.value) == (
             "the components of a kernel model are directions in the kernel space, "
-            "not combinations of columns; pcatool transform gives the scores"
+            "not combinations of columns; for scores, run pcatool transform"
         )
 
 
@@ -237,7 +237,8 @@ def test_more_components_than_there_are_is_refused() -> None:
 def test_a_caption_says_what_the_numbers_are() -> None:
     model = pcatool.fit(ARRESTS, components=3, ddof=1)
     assert table_caption(model, ["contributions", "cos2"], 1) == (
-        "contributions in per cent of the component; cos2, the share of the column's variance; "
+        "contributions of columns to components in per cent; "
+        "cos2, the share of a column's variance that a component explains; "
         "centred, not standardised, divisor n - 1 (ddof 1); the first 1 of 3 components"
     )
     for name in VALUES:

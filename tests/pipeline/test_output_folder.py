@@ -142,8 +142,10 @@ def test_earlier_results_are_told_by_their_columns(here: Path, flags: str, plain
         done = subprocess.run(command, env=plain_environment, capture_output=True, text=True, check=True)
         said.append(done.stderr)
         assert tree("data/scores") == NAMES
-    rest = "pcatool: note: 6 of 6 files were already done\n" if flags == "--resume" else ""
-    assert said == ["", "pcatool: note: left out 6 earlier results in 'data/scores/'\n" + rest]
+    rest = (
+        "pcatool: note: 6 of 6 output files are up to date, and are not written again\n" if flags == "--resume" else ""
+    )
+    assert said == ["", "pcatool: note: left out 6 results of an earlier run in 'data/scores/'\n" + rest]
     pcatool.transform("m.npz", "data", output="data/scores/", components=1, keep_all=flags == "--keep-all")
 
 
@@ -176,7 +178,7 @@ def test_an_input_is_never_taken_for_an_earlier_result(here: Path, data: list[st
     before = contents("data")
     said = "results of data/a.csv would replace data/year=2/a.csv, which is an input too, and does not look like"
     said = said.replace("data/a.csv", "'data/a.csv'").replace("data/year=2/a.csv", "'data/year=2/a.csv'")
-    with pytest.raises(UsageError, match=said + " an earlier result; write to another folder"):
+    with pytest.raises(UsageError, match=said + " a result of an earlier run; write to another folder"):
         pcatool.transform("m.npz", data, output="data/year=2/", **settings)
     assert contents("data") == before
 
@@ -212,7 +214,7 @@ def test_only_earlier_results(here: Path) -> None:
         ),
         (["data"], "data/", UsageError, "is the same file as the input"),
         (["data"], "link/", UsageError, "is the same file as the input"),
-        (["-"], "out/", UsageError, "standard input gives no file name for 'out/'"),
+        (["-"], "out/", UsageError, "each file in 'out/' is named after its input, but standard input has no name"),
         (["data", "none.csv"], "out/", FileError, "cannot read 'none.csv'"),
         (["data/d.tsv"], "m.npz/", FileError, "cannot make the folder 'm.npz'"),
         (["odd.json"], "out/", UsageError, "cannot write 'out/odd.json': there is no writer for '.json'"),
@@ -284,7 +286,7 @@ def test_an_input_that_is_replaced_while_it_is_read_is_not_done(here: Path, monk
             Path("new.csv").rename("data/year=1/a.csv")
 
     monkeypatch.setattr(folder, "write", replaced)
-    said = r"data/year=1/a.csv changed while it was read: '.*a.csv' may hold results of the earlier content"
+    said = r"data/year=1/a.csv changed while it was read: the output '.*a.csv' may hold results of the earlier content"
     with pytest.warns(PcatoolWarning, match=said):
         pcatool.transform("m.npz", "data/year=1/a.csv", output="out/")
     assert len(Path("out/year=1/a.csv").read_text().splitlines()) == 6
@@ -331,7 +333,7 @@ def test_the_summary(here: Path, plain_environment: dict[str, str]) -> None:
     (here / "data/z.csv").unlink()
     done = subprocess.run(command, env=plain_environment, capture_output=True, text=True)
     assert json.loads(done.stdout)["files_resumed"] == 6
-    assert "pcatool: note: 6 of 6 files were already done\n" in done.stderr
+    assert "pcatool: note: 6 of 6 output files are up to date, and are not written again\n" in done.stderr
 
 
 def test_killed_and_resumed(here: Path, plain_environment: dict[str, str]) -> None:

@@ -186,10 +186,11 @@ def test_a_table_of_scores_is_told_by_its_columns(orders: Model, tmp_path: Path)
     as_rows = pcatool.plot("scores", scores, source="rows", standardize=True, missing="drop")
     np.testing.assert_allclose(as_rows.std(ddof=0).dropna() ** 2, 1, rtol=1e-9)  # scores do not correlate
     with pytest.raises(
-        pcatool.UsageError, match='holds scores: standardize=True has no effect; source="rows" reads the scores as data'
+        pcatool.UsageError,
+        match='holds scores: standardize=True has no effect; give source="rows" to read the scores as rows of data',
     ):
         pcatool.plot("scores", scores, standardize=True)
-    with pytest.raises(pcatool.UsageError, match="holds scores, but a biplot also shows columns; name the model first"):
+    with pytest.raises(pcatool.UsageError, match="holds scores, but a biplot also shows the loadings of a model; name"):
         pcatool.plot("biplot", scores, output=tmp_path / "a.svg")
     pcatool.plot("biplot", orders, scores, output=tmp_path / "a.svg")
     pcatool.plot("biplot", orders, ORDERS, output=tmp_path / "b.svg")
@@ -211,7 +212,7 @@ def asked(kind: str, **more: Any) -> None:
         (lambda: asked("scores", scaling="rows"), pcatool.UsageError, "scaling has no effect"),
         (lambda: asked("scores", axes=(1, 2, 3)), pcatool.UsageError, "at most 2 components; name fewer components"),
         (lambda: asked("biplot", axes=1), pcatool.UsageError, "a biplot needs two components; name two components"),
-        (lambda: pcatool.plot("biplot", ONE), pcatool.DataError, "the model has 1 component; pcatool plot scores can"),
+        (lambda: pcatool.plot("biplot", ONE), pcatool.DataError, "the model has 1 component; to draw one component"),
         (lambda: asked("scores", axes="1,1"), pcatool.UsageError, "names a component twice"),
         (lambda: asked("scores", axes="1-2"), pcatool.UsageError, "axes='1-2' is not a list of components"),
         (lambda: asked("scores", color=""), pcatool.UsageError, "color is empty"),
@@ -249,7 +250,10 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
             PlotRequest("biplot", PlotOptions(), PictureOptions(dpi=99), form="csv"),
             "--dpi has no effect without a picture; leave out --dpi or",
         ),
-        (PlotRequest("biplot", PlotOptions()), r"a picture needs a file; name it with -o, such as -o biplot\.png"),
+        (
+            PlotRequest("biplot", PlotOptions()),
+            r"a picture needs a file; name the file with -o, such as -o biplot\.png",
+        ),
         (
             PlotRequest("scores", PlotOptions(), output="a.PNG", form="csv"),
             "'a.PNG' is the name of a picture, but --format csv",
@@ -271,7 +275,7 @@ def test_what_does_not_go_together_is_refused_before_the_work(wish: PlotRequest,
 
 def test_texts_that_are_no_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "MOST_TEXTS", 199)
-    words = "--color 'order_id' has more than 199 different values; name a column of a few classes, or a column of"
+    words = "--color 'order_id' has more than 199 different values; name a column with fewer values, or a column of"
     model = pcatool.fit(ORDERS, **NUMBERS, components=2)
     with pytest.raises(pcatool.DataError, match=words):
         cloud([ORDERS], model, "order_id")
@@ -283,9 +287,13 @@ def test_texts_that_are_no_classes_are_refused(monkeypatch: pytest.MonkeyPatch) 
     ("color", "axes", "words"),
     [
         (None, (1, 2), "1 of 400 rows has missing cells and no scores, and is not drawn"),
-        ("a", (1,), "--color has no effect: numbers do not colour the bars of one component"),
-        ("often", (1, 2), "--color often: 20 values; the 9 most frequent values have colours of their own"),
-        ("once", (1, 2), "--color once: 400 values; no value occurs twice: name a column of classes, or a column of"),
+        ("a", (1,), "--color has no effect: in a plot of one component, only a column of classes can colour the bars"),
+        ("often", (1, 2), "--color often has 20 values: only the 9 most frequent values have colours of their own"),
+        (
+            "once",
+            (1, 2),
+            "--color once has 400 values: no value occurs twice; name a column of classes, or a column of",
+        ),
     ],
 )
 def test_what_a_picture_leaves_out_is_told(

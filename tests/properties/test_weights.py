@@ -126,7 +126,9 @@ def test_a_sum_of_weights_near_1_is_in_the_bound_while_it_says_something() -> No
 @pytest.mark.parametrize("solver", ["auto", "svd", "randomized"])
 def test_weights_that_are_all_0_are_told_as_that(missing: str, solver: str) -> None:
     settings: dict[str, Any] = {"missing": missing, "solver": "auto" if missing == "em" else solver}
-    with pytest.raises(DataError, match=r"^every weight in column 'w' is 0; give weights above 0; 0 leaves a row out$"):
+    with pytest.raises(
+        DataError, match=r"^column 'w': the weight of every row is 0; give a weight above 0 to each row of the fit$"
+    ):
         pcatool.fit(framed(ROWS, np.zeros(10)), weights="w", components=1, **settings)
     with pytest.raises(DataError, match=r"^the input has no rows to fit; give an input with at least one row of data$"):
         pcatool.fit(framed(ROWS[:0], np.zeros(0)), weights="w", components=1, **settings)
@@ -135,7 +137,7 @@ def test_weights_that_are_all_0_are_told_as_that(missing: str, solver: str) -> N
 def test_weights_that_are_0_in_all_rows_that_are_not_dropped() -> None:
     X = ROWS.copy()
     X[:3, 0] = np.nan
-    with pytest.raises(DataError, match="every weight in column 'w' of the complete rows is 0"):
+    with pytest.raises(DataError, match="column 'w': the weight of every complete row is 0"):
         pcatool.fit(framed(X, np.r_[np.ones(3), np.zeros(7)]), weights="w", missing="drop")
 
 

@@ -61,7 +61,8 @@ def check_address(address: str) -> None:
     found = ADDRESS.fullmatch(address)
     if found is None or not 0 < int(found[3]) <= MOST_PORT:
         raise UsageError(
-            f"--scheduler {show(address)} is not the address of a Dask scheduler", "write it as tcp://host:8786"
+            f"--scheduler {show(address)} is not the address of a Dask scheduler",
+            "write the address as tcp://host:8786",
         )
 
 
@@ -126,7 +127,7 @@ class SchedulerClient:
                 self.check()
                 if of_workers and time.monotonic() > until:
                     raise LostError(
-                        f"a worker of {self._name} does not answer", "find the worker that does not answer, and end it"
+                        f"a worker of {self._name} does not answer", "start the workers again, and run again"
                     )
             return future.result()
         finally:
@@ -158,7 +159,7 @@ class SchedulerClient:
         if now > self._workers_at + LOST_AFTER:
             raise LostError(
                 f"{self._name} has no workers left",
-                "find out why the workers ended, often for lack of memory, and run again",
+                "find out why the workers ended, for example because memory ran out, and run again",
             )
 
     async def _workers(self) -> dict[str, int]:
@@ -218,7 +219,10 @@ def check_workers(link: SchedulerClient) -> int:
                 f"the worker {show(worker)} has no {package}", f"install pcatool {version()} where the workers run"
             )
         if isinstance(there, BaseException):
-            raise FileError(f"the worker {show(worker)} does not report its versions: {type(there).__name__}: {there}")
+            raise FileError(
+                f"the worker {show(worker)} does not report its versions: {type(there).__name__}: {there}",
+                "read the log of this worker",
+            )
         for name, mine, its, count in zip(NAMES, here, there, EQUAL_NUMBERS, strict=True):
             if mine.split(".")[:count] != its.split(".")[:count]:
                 raise FileError(
@@ -328,8 +332,9 @@ class DaskRun:
         error: BaseException = self._link.ask(lambda: future._exception())
         if type(error).__name__ == "KilledWorker":
             return LostError(
-                "several workers were lost, each while it worked on the same part of the input",
-                "the part may need more memory than a worker has: use workers with more memory, or smaller parts",
+                "several workers were lost while they worked on the same part of the input",
+                "this part may need more memory than a worker has: start workers with more memory, or split the input "
+                "into smaller files",
             )
         if isinstance(error, ImportError) and error.name:  # a worker that joined after the check of versions
             return FileError(f"a worker has no {error.name}", "install the same packages where the workers run")

@@ -33,7 +33,7 @@ DEFAULTS = {
 HOST = "127.0.0.1"
 CLOSE = 3  # seconds for the scheduler to close
 FALSE_STARTS = 3  # workers that may be lost before any worker has connected
-REMEDY = "check the configuration of Dask, or name a --scheduler"
+REMEDY = "check the configuration of Dask, or name a scheduler with --scheduler"
 
 
 class LocalWorkers:

@@ -59,7 +59,7 @@ def ask(function: Callable[[], Answer], limit: float = float("inf")) -> Answer:
     return call.answer()
 
 
-MEMORY = "give the process more memory with spark.driver.memory or spark.executor.memory, in spark-defaults.conf"
+MEMORY = "set spark.driver.memory or spark.executor.memory in spark-defaults.conf to a larger value"
 
 # Patterns in the texts of Spark, with message, remedy and type of the error; the first match counts.
 KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
@@ -95,8 +95,8 @@ KNOWN: tuple[tuple[str, str, str, type[FileError | RefusedError]], ...] = (
     ),
     (
         r"Python worker (?:exited unexpectedly|failed to connect)|ExecutorLostFailure|Connection reset",
-        "a worker was lost repeatedly, perhaps killed for lack of memory",
-        "give the executors more memory, or fewer cores",
+        "a Python worker of Spark was lost several times, perhaps because memory ran out",
+        "set spark.executor.memory to a larger value, or spark.executor.cores to a smaller value",
         LostError,
     ),
     (
@@ -122,7 +122,7 @@ def error_of_spark(error: BaseException, jvm_output: str = "") -> FileError | Re
         return LostError(
             "Spark's Java process ended before its work was done", "check the memory of this machine, and try again"
         )
-    return LostError(f"Spark failed: {_root_cause(text)}", "--debug shows the whole message")
+    return LostError(f"Spark failed: {_root_cause(text)}", "give --debug to see the whole message")
 
 
 def _root_cause(text: str) -> str:

@@ -65,8 +65,8 @@ class ExecutorWatch:
             )
         return LostError(
             f"{self._session.name} has started no executor in {seconds:.0f} s",
-            "check that the cluster has workers with free cores and memory; "
-            "spark.scheduler.maxRegisteredResourcesWaitingTime sets how long to wait",
+            "check that the cluster has workers with free cores and memory, or set "
+            "spark.scheduler.maxRegisteredResourcesWaitingTime to a longer time",
         )
 
 

@@ -301,7 +301,7 @@ def active_session(address: str | None) -> Session | None:
     if address is not None and context.master not in (address, with_retries(address)):
         raise UsageError(
             f"Spark already runs in this process with the master {show(context.master)}, not {show(address)}",
-            "stop the running session, or name its master",
+            f"stop the running session, or give --scheduler {show(context.master)}",
         )
     return Session(ask(lambda: SparkSession.getActiveSession() or SparkSession(context)))
 

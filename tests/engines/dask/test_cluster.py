@@ -112,7 +112,10 @@ def test_a_package_that_a_worker_has_not(engine: Dask) -> None:
             "install the same versions on this machine",
         ),
         ("__import__('no_pcatool')", r"the worker 'tcp://.*' has no no_pcatool; install pcatool .* where the workers"),
-        ("str(1 / 0)", r"the worker 'tcp://.*' does not report its versions: ZeroDivisionError: division by zero"),
+        (
+            "str(1 / 0)",
+            r"the worker 'tcp://.*' does not report its versions: ZeroDivisionError: division by zero; read the",
+        ),
     ],
 )
 def test_a_worker_with_another_pcatool(
@@ -143,7 +146,9 @@ def test_a_scheduler_without_workers_and_one_that_is_lost(monkeypatch: pytest.Mo
      "tcp://host:8786/x", "inproc://1/2/3", "tcp://a b:1"],
 )  # fmt: skip
 def test_what_is_no_address_is_refused(wrong: str) -> None:
-    with pytest.raises(UsageError, match=r"is not the address of a Dask scheduler; write it as tcp://host:8786"):
+    with pytest.raises(
+        UsageError, match=r"is not the address of a Dask scheduler; write the address as tcp://host:8786"
+    ):
         Dask(wrong)
 
 

@@ -45,7 +45,7 @@ def test_workers_that_end_at_once(temporary: Path, tmp_path: Path, monkeypatch: 
         Dask(None).__enter__()
     assert str(caught.value) == (
         "cannot start a Dask worker on this machine: the last worker ended with exit code 7; "
-        "check the configuration of Dask, or name a --scheduler"
+        "check the configuration of Dask, or name a scheduler with --scheduler"
     )
 
 
@@ -54,7 +54,7 @@ def test_a_scheduler_that_cannot_be_started(temporary: Path) -> None:
         Dask(None).__enter__()
     assert str(caught.value) == (
         "cannot start a Dask scheduler on this machine: Cluster failed to start: No module named 'no_such'; "
-        "check the configuration of Dask, or name a --scheduler"
+        "check the configuration of Dask, or name a scheduler with --scheduler"
     )
 
 

@@ -42,7 +42,7 @@ def test_a_call_that_takes_too_long_is_left() -> None:
         (
             "java.lang.OutOfMemoryError: Java heap space",
             RefusedError,
-            "Spark's Java process ran out of memory; give the process more",
+            "Spark's Java process ran out of memory; set spark.driver.memory or",
         ),
         ("is bigger than spark.driver.maxResultSize (1 MiB)", RefusedError, "the result is larger than spark.driver"),
         ("Job 0 cancelled because SparkContext was shut down", LostError, "the Spark cluster was lost; check"),
@@ -76,6 +76,8 @@ def test_a_connection_that_is_gone_is_java_that_ended(error: Exception) -> None:
 def test_what_only_java_said_counts_too() -> None:
     told = error_of_spark(RuntimeError("Answer from Java side is empty"), "java.lang.OutOfMemoryError: Java heap space")
     assert str(told).startswith(
-        "Spark's Java process ran out of memory; give the process more memory with spark.driver.memory"
+        "Spark's Java process ran out of memory; set spark.driver.memory or spark.executor.memory"
     )
-    assert str(error_of_spark(RuntimeError(""))) == "Spark failed: no reason given; --debug shows the whole message"
+    assert (
+        str(error_of_spark(RuntimeError(""))) == "Spark failed: no reason given; give --debug to see the whole message"
+    )

@@ -135,7 +135,9 @@ def test_an_error_of_spark_itself_is_told_in_words(
         raise RuntimeError("Job aborted due to stage failure: ExecutorLostFailure (executor 1 exited)")
 
     monkeypatch.setattr(session, "range", lost)
-    with pytest.raises(LostError, match="a worker was lost repeatedly, perhaps killed for lack of memory; give the"):
+    with pytest.raises(
+        LostError, match="a Python worker of Spark was lost several times, perhaps because memory ran out; set"
+    ):
         spark.map(spark_work.double, [1])
 
 
