@@ -92,7 +92,7 @@ SECOND = 10**9  # nanoseconds
 
 
 def make_folders(output: str) -> None:
-    """Create the folders that the path of an output names; a store needs none."""
+    """Create the missing folders above the file `output`; a store needs none."""
     if is_remote(output):
         return  # a store has no folders
     folder = Path(output).parent

@@ -63,7 +63,7 @@ class PlacedBatch(NamedTuple):
 class Scored(NamedTuple):
     """Results of a batch."""
 
-    values: Array  # (n, w) results; NaN in rows without results
+    values: Array  # (n, w) results; NaN in rows without results, except for their coverage
     errors: Array  # (m,) squared errors of the rows with results; empty without --with-error
     empty: int  # number of rows without results
 
@@ -347,7 +347,7 @@ class TextCounts:
         return Counter(dict(zip(found.distinct, counts.tolist(), strict=True)))
 
     def add(self, more: Counter[str]) -> None:
-        """Add the counts of one batch."""
+        """Add the counts of one batch; for more than MOST_TEXTS texts, set `texts` to None."""
         if self.texts is not None:
             self.texts.update(more)
             self.texts = self.texts if len(self.texts) <= MOST_TEXTS else None
