@@ -19,8 +19,13 @@ PARAMETERS = ("output",)
 
 # Typed dict -> its docstring, the typed dicts that it extends, its records, and fields that it leaves out.
 DICTS: dict[str, tuple[str, tuple[str, ...], tuple[type, ...], tuple[str, ...]]] = {
-    "TableSettings": ("Settings of reading tables.", (), (options.TableOptions,), ()),
-    "EngineSettings": ("Settings of the engine that does the work.", (), (options.EngineOptions,), ()),
+    "TableSettings": ("Settings of how files and tables are read.", (), (options.TableOptions,), ()),
+    "EngineSettings": (
+        "Settings of the engine that does the work: threads of this process, or a cluster.",
+        (),
+        (options.EngineOptions,),
+        (),
+    ),
     "FitSettings": (
         "Settings of a fit.",
         ("TableSettings", "EngineSettings"),
@@ -40,7 +45,12 @@ DICTS: dict[str, tuple[str, tuple[str, ...], tuple[type, ...], tuple[str, ...]]]
         (options.ApplyOptions, options.PageOptions),
         (),
     ),
-    "AlignSettings": ("Settings of a model that is aligned to an older one.", (), (options.AlignOptions,), ()),
+    "AlignSettings": (
+        "Setting that aligns the components of a new model to an older model.",
+        (),
+        (options.AlignOptions,),
+        (),
+    ),
     "UpdateSettings": (
         "Settings of `update` and `subtract`.",
         ("TableSettings", "EngineSettings", "AlignSettings"),

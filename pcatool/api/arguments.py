@@ -1,4 +1,4 @@
-"""Arguments of the Python API: models or their paths, data, keywords; and warnings."""
+"""Turn the arguments of the Python API (models, paths, data, keywords) into records; issue Python warnings."""
 
 from __future__ import annotations
 
@@ -38,10 +38,13 @@ __all__ = [
 
 
 class Warnings(Reporter):
-    """Notices issued as Python warnings: a `PcatoolWarning` for each warning, a `PcatoolNote` for each note."""
+    """Reporter that issues Python warnings: a `PcatoolWarning` for each warning, a `PcatoolNote` for each note."""
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
-        """Issue one notice, with the line of the caller outside this package."""
+        """Issue a Python warning that points to the line of the first caller outside this package.
+
+        `kind` is "warning" or "note"; `items` follow the text, each on a line.
+        """
         category = PcatoolWarning if kind == "warning" else PcatoolNote
         warnings.warn(with_settings("\n  ".join([text, *items])), category, stacklevel=_levels_to_the_caller())
 
@@ -56,13 +59,13 @@ def _levels_to_the_caller() -> int:
 
 
 def named_model(model: Model | str | Path) -> tuple[str, Model]:
-    """Return the model with a name for messages: its path, or "the model"."""
+    """Return a name for messages, the path or "the model", and the model, loaded if a path is given."""
     made = model_of(model)
     return ("the model" if isinstance(model, Model) else os.fspath(model)), made
 
 
 def model_of(model: Model | str | Path) -> Model:
-    """Return the model as given, or load it from a path; `UsageError` for anything else."""
+    """Return the model, loaded if a path is given; raise `UsageError` for anything else."""
     if isinstance(model, (list, tuple)) and model:
         raise UsageError(
             f"a {type(model).__name__} is not a model or a path", "give models one by one, as in merge(*models)"
@@ -73,22 +76,23 @@ def model_of(model: Model | str | Path) -> Model:
 
 
 def model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
-    """Return the model as given, loaded from a path, or fitted to the data with these settings.
+    """Return the subject if it is a model, the model in its file if it is a path of one, else a fit of it as data.
 
-    For a model that is already fitted, only the setting `components` is valid; it keeps the first components.
+    For data, `settings` are those of `fit`. For a model, only the setting `components` is valid, which keeps the first
+    components; raise `UsageError` for other settings.
     """
     return fitted_of(subject, settings).shown_model
 
 
 def is_model(subject: Any) -> bool:
-    """Whether the subject is a model, or a path to one."""
+    """Whether the subject is a model, or a path to a model file."""
     from pcatool.pipeline.plot_request import is_model
 
     return isinstance(subject, Model) or (isinstance(subject, (str, os.PathLike)) and is_model(os.fspath(subject)))
 
 
 def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
-    """Like `model_or_fit`; return the model together with the row counts of the fit."""
+    """Like `model_or_fit`, but return the model with the row counts of its fit; these are 0 for a model."""
     if isinstance(subject, Model):
         others = [name for name in settings if name != "components"]
         if others:
@@ -102,13 +106,16 @@ def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
 
 
 def job_of(data: Any, settings: Mapping[str, Any]) -> fitting.Job:
-    """Return the request of a fit: the data, and the settings as option records."""
+    """Return the job of a fit: the data, the settings as option records, and a reporter that issues warnings."""
     table, select, options, engine = option_records(settings, TableOptions, SelectOptions, FitOptions, EngineOptions)
     return fitting.Job(data_of(data), table, select, options, engine, Warnings())
 
 
 def data_of(data: Any) -> Any:
-    """Return paths as a list of texts, and anything else as it is; `UsageError` for an empty list."""
+    """Return one path or several as a list of texts, and other data as they are.
+
+    Raise `UsageError` for an empty list or tuple.
+    """
     if isinstance(data, (str, os.PathLike)):
         return [os.fspath(data)]
     if isinstance(data, (list, tuple)) and not data:
@@ -119,14 +126,15 @@ def data_of(data: Any) -> Any:
 
 
 def is_path(data: Any) -> bool:
-    """Whether the data are a path, or several."""
+    """Whether the data are one path or several paths."""
     return are_paths(data_of(data))
 
 
 def option_records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> list[Any]:
-    """Sort the settings into option records of these kinds, in order.
+    """Return one option record of each of these kinds, in order, with the settings that are its fields.
 
-    Raises `UsageError` for a setting that no record has, with the nearest name. `always` adds settings as text.
+    `always` are further settings, converted to text; None leaves a setting at its default. Raises `UsageError` for a
+    setting that no record has, with the nearest name.
     """
     given = {**settings, **{key: str(value) for key, value in always.items() if value is not None}}
     known = [f.name for kind in kinds for f in fields(kind)]
@@ -139,9 +147,9 @@ def option_records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> 
 
 
 def _plain(field: Field[Any], value: Any) -> Any:
-    """Return a setting as its record holds it; numpy numbers and booleans become those of Python.
+    """Convert the value of a setting to the type of its field; numpy numbers and booleans become those of Python.
 
-    Raises `UsageError` for a value of the wrong type.
+    Raises `UsageError` for a switch that is not True or False, and for a count that is not a whole number.
     """
     name = field.name
     if isinstance(field.default, tuple):
@@ -164,5 +172,5 @@ def _plain(field: Field[Any], value: Any) -> Any:
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """Return one text or several as a tuple."""
+    """Return a text as a tuple of one, and several values as a tuple of texts."""
     return (value,) if isinstance(value, str) else tuple(str(item) for item in value)

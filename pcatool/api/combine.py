@@ -25,7 +25,7 @@ __all__ = ["merge", "refit", "subtract", "update"]
 
 @errors_name_settings
 def update(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
-    """Return the model of its own rows and the rows of `data`, as one fit of all these rows would give it.
+    """Return the model that one fit of the rows of `model` and the rows of `data` would give; `model` stays as it is.
 
     Settings: missing="error" or "drop", align_to=older, and how a file is read. Raises `ModelError` for a model without
     the sums over its rows, with the reason.
@@ -42,7 +42,9 @@ def update(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettin
 
 @errors_name_settings
 def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSettings]) -> Model:
-    """Return the model without the rows of `data`: rows that it was fitted to, or a model of such rows.
+    """Return the model that a fit without the rows of `data` would give.
+
+    `data` are rows that `model` was fitted to, or a model of such rows, or paths of rows or of models.
 
     Settings: those of `update`. Raises `RefusedError` where cancellation would leave too few digits, `DataError` for
     rows that cannot have been fitted, and `ModelError` for a model without the sums over its rows.
@@ -63,7 +65,7 @@ def subtract(model: Model | str | Path, data: Any, **settings: Unpack[UpdateSett
 
 @errors_name_settings
 def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Model:
-    """Return the model of the rows of all these models. Settings: align_to=older.
+    """Return the model that one fit of the rows of all these models would give. Settings: align_to=older.
 
     Raises `DataError` for models of different columns, and `ModelError` for models of different settings or without the
     sums over their rows.
@@ -81,7 +83,7 @@ def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Mod
 
 @errors_name_settings
 def refit(model: Model | str | Path, **settings: Unpack[RefitSettings]) -> Model:
-    """Return the model that a fit of the same rows with these settings would have given, without the rows.
+    """Return the model that a fit of the same rows with these settings would give; the rows are not needed.
 
     Settings: components, standardize, center, ddof, whiten, epsilon, columns, exclude, align_to. Raises `ModelError`
     for a model without the sums over its rows.

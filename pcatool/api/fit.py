@@ -37,9 +37,9 @@ def fit(
 
     Settings: those of `pcatool fit`, such as components=0.99, standardize=True, center=False, ddof=1, solver="svd",
     missing="drop", columns=["a", "b"], exclude=["c"], and how a file is read, such as delimiter=";". With `scores`,
-    the scores of the rows are written to that file, too, with the columns named in `keep` ahead of them,
-    or all with `keep_all`. Raises `UsageError` for invalid settings, before any data are read; `DataError` for data
-    that have no components, such as constant ones, or missing cells; `RefusedError` where memory would not suffice.
+    the scores of the rows are also written to that file, after the input columns named in `keep`, or after all input
+    columns with `keep_all`. Raises `UsageError` for invalid settings, before any data are read; `DataError` for data
+    without variance or with missing cells (unless `missing` allows them); `RefusedError` if memory would not suffice.
 
     >>> import pcatool
     >>> model = pcatool.fit("sample_data/houses.csv", components=1)
@@ -57,9 +57,10 @@ def fit(
 
 @errors_name_settings
 def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
-    """Return the plan of a fit of `data`, without fitting: solver, reason, rows, passes, bytes at the peak.
+    """Return the plan of a fit of `data` as a dict, without fitting: solver, reason, rows, columns, passes, peak_bytes.
 
-    If `fit` would refuse so many bytes, `refusal` is the text of its error. Settings: those of `fit`.
+    `refusal` is in the dict only if `fit` would refuse to use so much memory: the text of the error. Settings: those of
+    `fit`.
 
     >>> import pcatool
     >>> pcatool.plan("sample_data/houses.csv")["solver"]
@@ -73,11 +74,11 @@ def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
 
 @errors_name_settings
 def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack[FitSettings]) -> pd.DataFrame:
-    """Return a DataFrame with the number of components that each rule chooses, and its reason.
+    """Return a DataFrame with a row for each rule: its name, the number of components k that it chooses, its reason.
 
-    `model` is a model, a path to one, or data to fit with the settings of `fit`. `rules` are names; None takes
-    all rules and the default share. A rule that does not apply has no k, and its reason says why. Raises `UsageError`
-    for an unknown rule.
+    `model` is a model, the path of a model, or data to fit with the settings of `fit`. `rules` are names of rules; None
+    takes all rules and the default share. A rule that does not apply has no k, and its reason says why. Raises
+    `UsageError` for an unknown rule.
 
     >>> import pcatool
     >>> table = pcatool.compare_rules("sample_data/digits.csv", ["kaiser", "elbow"], exclude="digit")

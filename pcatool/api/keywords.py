@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TableSettings(TypedDict, total=False):
-    """Settings of reading tables."""
+    """Settings of how files and tables are read."""
 
     input_format: str | None
     delimiter: str | None
@@ -41,7 +41,7 @@ class TableSettings(TypedDict, total=False):
 
 
 class EngineSettings(TypedDict, total=False):
-    """Settings of the engine that does the work."""
+    """Settings of the engine that does the work: threads of this process, or a cluster."""
 
     threads: int | None
     engine: str
@@ -122,7 +122,7 @@ class ReportSettings(TableSettings, EngineSettings, total=False):
 
 
 class AlignSettings(TypedDict, total=False):
-    """Settings of a model that is aligned to an older one."""
+    """Setting that aligns the components of a new model to an older model."""
 
     align_to: Model | str | PathLike[str] | None
 

@@ -1,8 +1,8 @@
-"""Messages of the Python API: options of the command line in errors and warnings become settings.
+"""Messages of the Python API: replace options of the command line in errors and warnings by settings, its keywords.
 
-All layers below name options in their messages, such as `--missing drop`. At the border of the API this becomes
-missing="drop", so that a remedy can be typed as it stands. The options come from the option records, whose fields are
-the settings. Commands such as `pcatool refit -k` stay as they are.
+All layers below name options in their messages, such as `--missing drop`. The API replaces this by missing="drop", so
+that a remedy can be typed. The options come from the option records, whose fields are the settings. Commands such as
+`pcatool refit -k` stay as they are.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from pcatool.options.fields import Flag, python_type
 
 __all__ = ["errors_name_settings", "with_settings"]
 
-# Records whose fields are settings or keywords of the API. Where an option is in several, the first one counts, and it
-# knows the values of all.
+# Records whose fields are keywords of the API. If several records have an option, its setting comes from the first
+# record, and knows the values of all.
 RECORDS = (
     TableOptions,
     SelectOptions,
@@ -75,21 +75,21 @@ R = TypeVar("R")
 
 
 class ApiSetting(NamedTuple):
-    """The setting that an option stands for."""
+    """The setting (keyword of the Python API) that replaces an option of the command line."""
 
-    name: str
+    name: str  # name of the keyword
     value: str  # value of an option that takes none: True or False; empty for an option that takes a value
     numeric: bool  # the value is a number, written without quotes
     words: frozenset[str]  # values that the option knows
 
 
 def with_settings(text: str) -> str:
-    """Return a message with options replaced by settings: `--missing drop` becomes `missing="drop"`."""
+    """Return a message with options replaced by keywords: `--missing drop` becomes `missing="drop"`."""
     return TOKENS.sub(lambda match: _replacement(match, text), text)
 
 
 def errors_name_settings(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function of the API: messages and remedies of the errors that it raises name settings."""
+    """Decorate a function of the API, so that errors which it raises name keywords instead of options."""
 
     applies_model = "model" in signature(function).parameters and function.__name__ != "refit"
 
@@ -107,7 +107,7 @@ def errors_name_settings(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _refit(columns: str) -> str:
-    """Return the call that makes a model without some columns, given as an argument of -x."""
+    """Return the text of a call of `refit` that leaves out `columns`, an argument of -x; "..." if it is empty."""
     return f"refit(model, exclude={' '.join(shlex.split(columns))!r})" if columns else "refit(model, exclude=...)"
 
 
@@ -129,9 +129,9 @@ def _replacement(match: re.Match[str], text: str) -> str:
 
 
 def _is_value(match: re.Match[str], setting: ApiSetting) -> bool:
-    """Whether the word after an option is its value.
+    """Whether the word after an option, `match[2]`, is the value of the option rather than the next word of a sentence.
 
-    That is a word that it knows, the last one in parentheses, or any word after --null-value and after "with -x".
+    A value is a word that the option knows, the last word in parentheses, or any word after --null-value or "with -x".
     """
     if match.string[: match.start(2) - 1].endswith(("--null-value", "with -x")):
         return True
@@ -140,7 +140,7 @@ def _is_value(match: re.Match[str], setting: ApiSetting) -> bool:
 
 @cache
 def _settings() -> dict[str, ApiSetting]:
-    """Return the setting that each option stands for."""
+    """Return a dict from each option, such as `--missing`, to the setting that replaces it."""
     found = {f"--{name}": ApiSetting(name, "True", False, frozenset()) for name in KEYWORD_SWITCHES}
     for record in RECORDS:
         for field in fields(record):
@@ -152,7 +152,7 @@ def _settings() -> dict[str, ApiSetting]:
 
 
 def _of_field(field: Field[Any]) -> list[tuple[str, ApiSetting]]:
-    """Return the options of a field with their settings; `--center/--no-center` are two options."""
+    """Return each option of a field of an option record, with its setting; `--center/--no-center` are two options."""
     flag: Flag = field.metadata["flag"]
     kind = python_type(field)
     words = frozenset((*(flag.choices() if flag.choices else ()), *flag.completion.words()))

@@ -65,16 +65,18 @@ def plot(
     dpi: float | None = None,
     **settings: Unpack[FitSettings],
 ) -> Any:
-    """Draw scores of rows ("scores"), "loadings" of columns, or both ("biplot") to the file `output`.
+    """Draw scores of rows (kind "scores"), "loadings" of columns, or both ("biplot") to the file `output`.
 
-    `model` is a model or a path to one, with its rows in `data`; or data to fit with the settings of `fit` and to draw;
-    or a table of scores from `transform`. `source` says what the rows hold, "scores" or "rows"; without it the columns
-    decide. `axes` are the components to show, and `color` is the column that colours the rows. `scaling` of a biplot is
-    "rows", so that distances of rows are those of the scores, or "columns", so that angles of arrows show how columns
-    correlate. `size` is the width and height of the picture in inches, with `dpi` pixels per inch. A picture needs
-    matplotlib: without it a `UsageError` says so. Without `output` the numbers are returned: scores in the kind of
-    table that was given, as from `transform`; loadings or arrows as a DataFrame. Raises `UsageError` for plots that a
-    model does not have.
+    Without `output`, return the numbers of the plot instead: scores of rows in the kind of table given, as `transform`
+    does; loadings or arrows as a DataFrame.
+
+    `model` is a model or the path of a model, with its rows in `data`; or data to fit with the settings of `fit` and to
+    draw; or a table of scores from `transform`. `source` says what the rows are, "scores" or "rows"; without `source`
+    the names of the columns decide. `axes` are the numbers of the components to show, and `color` is the column that
+    colours the rows. `scaling` of a biplot is "rows", so that distances of rows are those of the scores, or "columns",
+    so that angles of arrows show how columns correlate. `size` is the width and height of the picture in inches, with
+    `dpi` pixels per inch. Raises `UsageError` for a plot that the model does not have, and for a picture if matplotlib
+    is not installed.
 
     >>> import pcatool
     >>> pcatool.plot("loadings", "sample_data/houses.csv", axes=1).round(4).values.tolist()
@@ -132,7 +134,7 @@ def report(
     no_clobber: bool = False,
     **settings: Unpack[ReportSettings],
 ) -> str | None:
-    """Return a page of HTML about a model and the rows in `data`, or write it to the file `output`.
+    """Return an HTML page about a model and the rows in `data`, as text; with `output`, write the page to that file.
 
     Settings: color="column", axes=(1, 3), image=(8, 8), first=10, and those of `transform`: components, missing, keep,
     keep_all, with_error, with_coverage, and how files are read. With `no_clobber` a file that exists is not replaced.

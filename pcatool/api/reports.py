@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["components", "diff", "explain_variance", "inspect", "scree"]
 
-# Remedy for `image` without `output`, and for their settings without both.
+# Remedy for `image` without `output`, for `output` without `image`, and for `size` and `dpi` without a picture.
 PICTURE_REMEDY = "give image and output, as in image=(8, 8), output='components.png'"
 
 
@@ -32,9 +32,9 @@ def explain_variance(
 ) -> pd.DataFrame | int:
     """Return a DataFrame with the variance that each number of components keeps and loses.
 
-    `model` is a model, a path to one, or data to fit with the settings of `fit`. With `threshold`, return instead how
-    many components keep that share. Raises `UsageError` for a threshold that is not between 0 and 1, and `RefusedError`
-    where the known eigenvalues do not reach it.
+    `model` is a model, the path of a model, or data to fit with the settings of `fit`. With `threshold`, return the
+    smallest number of components that keep this share of the variance. Raises `UsageError` for a threshold that is not
+    between 0 and 1, and `RefusedError` if the known eigenvalues do not add up to this share.
 
     >>> import pcatool
     >>> pcatool.explain_variance("sample_data/digits.csv", exclude="digit", threshold=0.9)
@@ -79,12 +79,14 @@ def scree(
     dpi: float | None = None,
     **settings: Unpack[FitSettings],
 ) -> str | None:
-    """Return the scree chart of a model, a path to one, or data to fit, as text; or draw it to the file `output`.
+    """Return the chart of the eigenvalues (scree chart) as text, or draw it as a picture to the file `output`.
 
-    Text is `width` columns wide, or 80. A picture is png, svg or pdf, by the ending of the name; it needs matplotlib,
-    and without it a `UsageError` says so. A picture shows the first 30 components, or all with `all_components`. The
-    scale of the eigenvalues is logarithmic with `log`, that of the components with `log_components`. `rules` names the
-    rules whose choices are marked, or is "all". `size` is the width and height in inches, with `dpi` pixels per inch.
+    `model` is a model, the path of a model, or data to fit with the settings of `fit`. Text is `width` characters wide,
+    or 80. A picture is png, svg or pdf, by the ending of the file name. It shows the first 30 components, or all with
+    `all_components`. The scale of the eigenvalues is logarithmic with `log`, the scale of the components with
+    `log_components`. `rules` names the rules for k whose choices are marked in a picture, or is "all". `size` is the
+    width and height of a picture in inches, with `dpi` pixels per inch. Raises `UsageError` for a picture if matplotlib
+    is not installed.
 
     >>> import pcatool
     >>> print(pcatool.scree("sample_data/digits.csv", exclude="digit", components=2, width=40).splitlines()[0])
@@ -153,11 +155,12 @@ def components(
 ) -> pd.DataFrame | None:
     """Return loadings, or other values of columns and components, as a DataFrame.
 
-    `model` is a model, a path to one, or data to fit with the settings of `fit`. `values` is "loadings",
-    "correlations", "contributions" or "cos2", or several of these, which give a row for each component and column.
-    `first` limits the number of components. With `image`, the height and width of the images whose pixels the columns
-    are, the mean and the components are drawn to the file `output`, of a `size` in inches and with `dpi` pixels per
-    inch, and nothing is returned. Raises `UsageError` for a kernel model, whose components are not made of columns.
+    `model` is a model, the path of a model, or data to fit with the settings of `fit`. `values` is "loadings",
+    "correlations", "contributions" or "cos2"; several of these give a row for each pair of component and column.
+    `first` limits the number of components. If the columns are the pixels of images, `image=(height, width)` and
+    `output` draw the mean and the components as images to that file instead, and return None; `size` is the width and
+    height of this picture in inches, with `dpi` pixels per inch. Raises `UsageError` for a kernel model, whose
+    components have no loadings.
 
     >>> import pcatool
     >>> table = pcatool.components("sample_data/houses.csv", components=1)
@@ -187,7 +190,7 @@ def components(
 
 @errors_name_settings
 def inspect(model: Model | str | Path) -> dict[str, Any]:
-    """Return the contents of a model, or of a model file, as plain values: the JSON of `pcatool inspect --json`.
+    """Return facts about a model, or about a model file, as a dict: the JSON of `pcatool inspect --json`.
 
     >>> import pcatool
     >>> facts = pcatool.inspect(pcatool.fit("sample_data/houses.csv", components=1))
@@ -201,7 +204,7 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
 
 @errors_name_settings
 def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
-    """Return what has changed from model `a` to model `b`, or files of them: the JSON of `pcatool diff --json`.
+    """Return the differences between two models, or model files, as a dict: the JSON of `pcatool diff --json`.
 
     >>> import pcatool
     >>> a = pcatool.fit("sample_data/houses.csv", components=1)

@@ -1,4 +1,4 @@
-"""Functions `transform` and `reconstruct`, and the kind of table in which they return results."""
+"""Functions `transform` and `reconstruct`, which return results in the kind of table that the data are."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ def transform(
 def transform(
     model: Model | str | Path, data: Any, *, output: str | Path | None = None, **settings: Unpack[ApplySettings]
 ) -> Any:
-    """Return scores of the rows of `data`, in the kind of table given, or write them to the file `output`.
+    """Return the scores of the rows of `data` in the kind of table that `data` is; or write them to the file `output`.
 
     An array or a list of rows gives an array, a pandas DataFrame gives a DataFrame with its index, a polars DataFrame
     gives a polars DataFrame, a record batch gives a record batch; an Arrow table or reader, and any other object that
     exports to Arrow, gives an Arrow table; paths give a pandas DataFrame, as does an array with columns to keep.
     Settings: components, missing, keep, keep_all, with_error, with_coverage, and how files are read and written.
-    Columns are found by name; those of an array by position. Where `output` is a folder, or ends with /, each of the
-    files that `data` names gets an output of its own there; with engine="dask" or "spark" the outputs are parts of one
-    table. Raises `DataError` for columns that are missing and for rows that cannot be scored.
+    Columns are found by name; those of an array by position. If `output` is a folder, or ends with /, the scores of
+    each file in `data` go to a file of their own in this folder; with engine="dask" or "spark" the files in it are
+    parts of one table. Raises `DataError` for columns that are missing and for rows that cannot be scored.
 
     >>> import numpy as np, pcatool
     >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 5]])
@@ -150,13 +150,13 @@ def reconstruct(
     output: str | Path | None = None,
     **settings: Unpack[ApplySettings],
 ) -> Any:
-    """Return rows in original units, from scores or from original rows.
+    """Return rows in original units, reconstructed from scores or from original rows.
 
-    `source` says which of them `data` holds, "scores" or "rows"; without it the columns decide. Results come in the
-    kind of table that `data` is, as from `transform`, with the same settings, or are written to `output`. A kernel
-    model gives rows only approximately, and only with preimage=True. With `fill`, the original rows are returned with
-    only their missing cells replaced. Raises `UsageError` where an array could be both, and for a model that cannot
-    give rows from scores.
+    `source` says which of them `data` are, "scores" or "rows"; without `source` the columns decide. Results are
+    returned in the kind of table that `data` is, or written to `output`, as by `transform` and with its settings. A
+    kernel model reconstructs rows only approximately, and only with preimage=True. With `fill`, the original rows are
+    returned with only their missing cells replaced. Raises `UsageError` for an array that could be scores or rows, and
+    for a model that cannot reconstruct rows from scores.
 
     >>> import numpy as np, pcatool
     >>> X = np.array([[10.0, 10], [2, 2], [7, 7], [1, 1], [5, 5]])
@@ -186,9 +186,10 @@ def deliver(
     engine: EngineOptions,
     model: Model | str | Path,
 ) -> Any:
-    """Write the results to a file or a folder and return None, or return them in the kind of table that `data` is.
+    """Write results to the file or folder of `output` and return None; without output return them as `in_type_of_data`.
 
-    `make` computes results from data, table options and a reporter. If `model` is a path, no output may replace it.
+    `make` computes the results from data, table options and a reporter. If `model` is a path, no output may replace
+    this file. An engine in other processes always writes. Raises `UsageError` for a folder if the data are not files.
     """
     path = None if isinstance(model, Model) else os.fspath(model)
     if engine.in_other_processes:
@@ -217,7 +218,7 @@ def deliver(
 
 
 def in_type_of_data(results: BatchTable, data: Any) -> Any:
-    """Return all results at once: an array for arrays, a table for tables.
+    """Return all results in memory, in the kind of table that `data` is: an array for arrays and lists of rows.
 
     A pandas DataFrame gives a DataFrame with its index; paths give a new one, and so does an array with columns passed
     through. A polars DataFrame gives a polars DataFrame, an Arrow record batch gives a record batch, and any other
@@ -252,9 +253,9 @@ def _is_table(data: Any) -> bool:
 
 
 def _pandas(results: BatchTable, passthrough: dict[str, Any], values: Array, data: Any) -> Any:
-    """Return the results as a pandas DataFrame, after the columns passed through.
+    """Return a pandas DataFrame of the columns passed through, followed by the results, `values`.
 
-    The index and the columns passed through come from `data` if this is a DataFrame with the same rows.
+    If `data` is a DataFrame with the same rows, its index and its own columns are used.
     """
     import pandas as pd
 

@@ -1,6 +1,6 @@
 """Count observed cells per column and per row, in one pass.
 
-Also: group rows by their pattern of missing cells, and group columns that are linked by rows.
+Also: group rows by their pattern of missing cells, and group columns that are observed together in a row.
 """
 
 from __future__ import annotations
@@ -45,21 +45,29 @@ SHIFT = np.uint64(31)
 
 
 def group_by_pattern(observed: Mask) -> tuple[Index, Index]:
-    """Return the first row of each pattern of missing cells, (u,), and the pattern number of each row, (n,)."""
+    """Group rows by their pattern of missing cells; `observed` is (n, d).
+
+    Return the index of the first row of each of u patterns, (u,), and the number of the pattern of each row, (n,), from
+    0 to u - 1.
+    """
     return _group_equal_rows(hash_patterns(observed), observed)
 
 
 def group_by_columns(columns: NDArray[np.int32], keys: Keys) -> tuple[Index, Index]:
-    """Group rows that observe the same columns, for rows with equally many observed cells.
+    """Group rows that observe the same columns, for h rows with c observed cells each.
 
-    `columns` (h, c) are the columns of the observed cells; `keys` (d,) are those of `hash_columns`. Return the first
-    row of each group and the group number of each row, like `group_by_pattern`.
+    `columns` (h, c) are the columns of the observed cells; `keys` (d,) is the result of `hash_columns`. Return the
+    first row of each group and the group number of each row, like `group_by_pattern`.
     """
     return _group_equal_rows(keys[columns].sum(axis=1, dtype=np.uint64), columns)
 
 
 def _group_equal_rows(keys: Keys, rows: NDArray[Any]) -> tuple[Index, Index]:
-    """Group equal rows (h, c) by their keys (h,): the first row of each group, and the group number of each row."""
+    """Group equal rows (h, c), whose `keys` (h,) are equal, too.
+
+    Return the first row of each group and the group number of each row, (h,). If different rows share a key, each row
+    is a group of its own.
+    """
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     if not np.array_equal(rows[first[group]], rows):  # two patterns share a key: give each row a group of its own
         first = group = np.arange(len(rows))
@@ -67,15 +75,18 @@ def _group_equal_rows(keys: Keys, rows: NDArray[Any]) -> tuple[Index, Index]:
 
 
 def order_by_group(group: Index) -> tuple[Index, Index]:
-    """Return the rows in the order of their groups, (n,), and where each group begins in that order, (u,)."""
+    """Sort rows by the number of their group, `group` (n,).
+
+    Return the row indices in this order, (n,), and the position in it where each of u groups begins, (u,).
+    """
     together = np.argsort(group, kind="stable")
     return together, np.flatnonzero(np.diff(group[together], prepend=-1))
 
 
 def hash_columns(d: int) -> Keys:
-    """Hash each column number, (d,).
+    """Return a hash of each column number from 0 to d - 1, (d,).
 
-    The bits are well mixed, so that the sum of some keys identifies the columns that were summed.
+    The bits are well mixed, so that the sum of the hashes of some columns identifies these columns.
     """
     keys = np.arange(1, d + 1, dtype=np.uint64)
     for _ in range(2):
@@ -85,9 +96,9 @@ def hash_columns(d: int) -> Keys:
 
 
 def hash_patterns(observed: Mask) -> Keys:
-    """Hash the pattern of missing cells of each row, (n,).
+    """Return a hash of the pattern of missing cells of each row, (n,); `observed` is (n, d).
 
-    Up to 64 columns, different patterns have different keys.
+    Up to 64 columns, different patterns have different hashes.
     """
     n, d = observed.shape
     packed = np.zeros((n, -(-d // 64) * 8), dtype=np.uint8)
@@ -105,9 +116,9 @@ Groups = NDArray[np.int64]
 
 
 def link_columns(observed: Mask) -> Groups:
-    """Group columns: two columns are linked if a row observes both, or through a chain of such columns.
+    """Group columns that are observed together: in the same row, or through a chain of rows and columns.
 
-    `observed` is (n, d).
+    `observed` is (n, d). Return the number of the first column in the group of each column, (d,).
     """
     d = observed.shape[1]
     first: Groups = np.arange(d)
@@ -121,7 +132,7 @@ def link_columns(observed: Mask) -> Groups:
 
 
 def link_columns_of_cells(table: SparseRows) -> Groups:
-    """Like `link_columns`, for rows in compressed form: each cell links its row with its column."""
+    """Like `link_columns`, for rows in compressed form."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -134,7 +145,7 @@ def link_columns_of_cells(table: SparseRows) -> Groups:
 
 
 def join_groups(one: Groups, other: Groups) -> Groups:
-    """Group columns that are linked by `one`, by `other`, or by a chain of links of both."""
+    """Return the groups of columns that share a group in `one` or in `other`, or through a chain of such columns."""
     first = one
     while True:
         least = first.copy()
@@ -148,32 +159,32 @@ def join_groups(one: Groups, other: Groups) -> Groups:
 
 
 def list_groups(first: Groups) -> list[list[int]]:
-    """List the column numbers of each group, each in ascending order, groups by their first column."""
+    """Return one list of ascending column numbers for each group, groups in the order of their first columns."""
     return [np.flatnonzero(first == head).tolist() for head in np.unique(first)]
 
 
 class Census(NamedTuple):
     """Counts and moments of the observed cells of each column, about an origin per column, and counts of the rows.
 
-    Made by `take_census`, for EM and for filling with means in several passes.
+    Made by `take_census`, for EM and for filling with means in several passes. An empty row has no observed cell.
     """
 
-    rows: int  # with at least one observed cell
-    empty: int  # rows without an observed cell
-    weight: float  # number of rows, or the sum of their weights
-    squares: float  # sum of squared weights
+    rows: int  # rows with at least one observed cell
+    empty: int  # empty rows
+    weight: float  # number of `rows`, or the sum of their weights
+    squares: float  # sum of the squared weights of `rows`
     cells: NDArray[np.int64]  # (d,) number of observed cells
     weights: Array  # (d,) sum of the weights of the observed cells
     weight_squares: Array  # (d,) sum of their squared weights
     origin: Array  # (d,) an observed cell of the column
-    shift: Array  # (d,) mean about the origin
+    shift: Array  # (d,) mean minus origin
     scatter: Array  # (d,) sum of w (x - mean)^2
     varies: Mask  # (d,) whether two observed cells differ
-    groups: Groups  # (d,) columns linked by rows
+    groups: Groups  # (d,) see `link_columns`
 
     @property
     def complete(self) -> bool:
-        """Whether every row that is not empty has all its cells."""
+        """Whether no cell is missing, except in empty rows."""
         return bool(np.all(self.cells == self.rows))
 
     @property
@@ -187,7 +198,7 @@ class Census(NamedTuple):
         return self.origin + self.shift
 
     def merge(self, other: Census) -> Census:
-        """Return the census of these rows followed by those of `other` (Chan, Golub, LeVeque 1983)."""
+        """Return the census of the rows of `self` and `other` together (Chan, Golub, LeVeque 1983)."""
         both = (self.cells > 0) & (other.cells > 0)
         origin = np.where(self.cells > 0, self.origin, other.origin)
         weights = self.weights + other.weights
@@ -210,7 +221,7 @@ class Census(NamedTuple):
 
 
 def take_census(rows: Rows | SparseRows, problem: Problem) -> Census:
-    """Take the census of all rows in one pass.
+    """Count and sum the observed cells of all rows, in one pass; `problem` gives the column names for errors.
 
     Raise `NoRows` if there are no rows, and `DataError` if a column has no observed cell.
     """
@@ -222,14 +233,14 @@ def take_census(rows: Rows | SparseRows, problem: Problem) -> Census:
 
 
 class CensusAccumulator(Accumulator[Block, Census]):
-    """Adds up the census of rows with NaN in the missing cells, for columns of these names."""
+    """Adds up the census of rows with NaN in the missing cells; `columns` are the column names, for errors."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = columns
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of the counts and sums of all columns."""
+        """Bytes of one census."""
         return 64 * len(self.columns)
 
     def of_block(self, block: Block) -> Census:
@@ -237,12 +248,12 @@ class CensusAccumulator(Accumulator[Block, Census]):
         return _census_of_rows(*block)
 
     def merge(self, one: Census, other: Census) -> Census:
-        """Return the census of both."""
+        """Return the census of the rows of `one` and `other` together."""
         return one.merge(other)
 
     def finish(self, part: Census) -> Census:
         """Return the census of all rows; raise `DataError` if a column has no observed cell."""
-        from pcatool.solvers.base import check_columns  # scores of rows group them here, and need no solver
+        from pcatool.solvers.base import check_columns  # imported here: scoring uses this module without a solver
 
         check_columns(part.weights, self.columns)
         return part
@@ -299,5 +310,5 @@ def _census_of_cells(table: SparseRows) -> Census:
 
 
 def _or_one(weights: Array) -> Array:
-    """Replace zero weights by 1, to divide by them."""
+    """Return the weights with 1 in place of 0, so that they can be divisors."""
     return np.where(weights > 0, weights, 1.0)

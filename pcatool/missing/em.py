@@ -1,8 +1,8 @@
 """Probabilistic PCA of rows with missing cells, by maximum likelihood of the observed cells.
 
-The model is x = W z + mu + noise. When to prefer it: cells are missing at random, given the observed cells. The method
-neither drops rows nor makes up cells, so that the result stays right when most cells are missing. Without missing cells
-the optimum is known: PCA (`closed_form`).
+The model of a row is x = W z + mu + noise, with k scores z. When to prefer it: cells are missing at random, given the
+observed cells. The method neither drops rows nor makes up cells, so that the result stays right when most cells are
+missing. Without missing cells the optimum is known: PCA (`closed_form`).
 
 Start: PCA of the rows with 0, their mean, in the missing cells. Zeros shrink the covariance of two columns with
 observed shares p_i and p_j by p_i p_j, and a variance by p_i (Lounici 2014, Bernoulli 20(3)); the start divides by
@@ -10,8 +10,8 @@ these factors. So few steps remain, and no seed is needed up to WHOLE_SCATTER_CO
 
 Step: one pass over the rows. The E step computes the posterior of z for each row from its observed cells, rows with the
 same pattern of missing cells together. The M step solves normal equations for each row of W with its mean, and folds
-the expanded posterior of z back into W (PX-EM). `maximize` estimates the curvature from the steps
-and computes longer ones; it keeps a step only if the likelihood does not fall.
+the expanded posterior of z back into W (PX-EM). `maximize` estimates the curvature from earlier steps and computes
+longer steps; it keeps a step only if the likelihood does not fall.
 
 Passes: one for the columns, one for the start, 20 to 200 to converge. Cost per pass: n d k^2 if each row has its own
 pattern, n d k if there are few patterns; k^2 per cell for rows in compressed form. Memory: d k^2 and one block,
@@ -73,15 +73,15 @@ LEAST_LEFT = 1e-9
 
 
 def start_width(d: int, k: int) -> int:
-    """Number of directions that EM starts from: d up to WHOLE_SCATTER_COLUMNS columns, else k + EXTRA, at most d."""
+    """Number of directions in which `start` looks for k components: d up to WHOLE_SCATTER_COLUMNS, else k + EXTRA."""
     return d if d <= WHOLE_SCATTER_COLUMNS else min(k + EXTRA, d)
 
 
 def start(product: Callable[[Array], Array], census: Census, variances: Array, k: int, seed: int) -> Parameters:
-    """Compute the first parameters of EM.
+    """Return the parameters from which EM starts: PCA of the rows with 0 in the missing cells, corrected for the zeros.
 
-    `product` maps V to Y^T Y V for the rows Y with 0 in the missing cells; `variances` (d,) are those of the observed
-    cells.
+    `product` maps V (d, m) to Y^T Y V for these rows Y, in the units of EM; `variances` (d,) are the variances of the
+    observed cells in these units. `seed` is used only above WHOLE_SCATTER_COLUMNS columns.
     """
     d = len(variances)
     observed = (census.weights / census.weight)[:, None]
@@ -105,7 +105,10 @@ def start(product: Callable[[Array], Array], census: Census, variances: Array, k
 
 
 def _leading_space(covariance: Callable[[Array], Array], d: int, width: int, seed: int) -> Array:
-    """Return an orthonormal basis (d, width) of the approximate leading eigenspace, by power iteration."""
+    """Return an orthonormal basis (d, width) of the approximate leading eigenspace, by power iteration.
+
+    `covariance` multiplies a matrix (d, width) by the covariance.
+    """
     V = np.random.default_rng(seed).standard_normal((d, width))
     for _ in range(POWER_ITERATIONS):
         V = covariance(np.linalg.qr(V)[0])
@@ -123,10 +126,10 @@ MOST_STEPS = 1000
 
 
 def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
-    """Estimate passes and memory of a fit.
+    """Estimate the passes over the rows and the memory of `fit_em` with k components of d columns.
 
-    Without `cells`, for rows in blocks, whatever their number. With `cells`, for rows in compressed form, including
-    `cells`.
+    Without `cells`: for rows in blocks; their number does not matter. With `cells`: for these rows in compressed form,
+    whose own memory is included.
     """
     sums = 8 * d * (k + 1) * (k + 4) // 2
     if cells is None:
@@ -159,11 +162,12 @@ def fit_em(
     iterate: bool = False,
     engine: Engine = SERIAL,
 ) -> EMFit:
-    """Fit k components; complete rows by the closed form, unless `iterate`.
+    """Fit probabilistic PCA with k components by EM, or by `closed_form` if no cell is missing and not `iterate`.
 
-    `census` saves a pass; `engine` works on rows in compressed form, since `Rows` have an engine of their own. Raise
-    `DataError` if there are too few rows or cells for k components, and `RefusedError` if the observed cells do not
-    determine them.
+    `census` is the result of `take_census`, if it is known. EM ends after `most_steps` steps, or when steps gain less
+    than `gain` in log-likelihood per observed cell. `engine` works on rows in compressed form; `Rows` have an engine of
+    their own. Raise `DataError` for too few rows or cells for k components, for columns without cells and for rows
+    without variance; `RefusedError` if the observed cells do not determine k components, or for unsuitable weights.
     """
     _several_passes(rows)
     with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
@@ -186,9 +190,9 @@ def _several_passes(rows: Rows | SparseRows) -> None:
 
 
 def check_census(census: Census, problem: Problem) -> None:
-    """Raise, before the fit, the errors that the fit would raise.
+    """Raise the errors of `fit_em` that follow from the census alone, before any EM step.
 
-    For a share or a rule, one component must be possible.
+    If the problem asks for a share of the variance or for a rule, check whether one component can be fitted.
     """
     check_number(problem.wish if isinstance(problem.wish, int) else 1, census, problem)
     with np.errstate(all="ignore"):
@@ -196,9 +200,9 @@ def check_census(census: Census, problem: Problem) -> None:
 
 
 def check_number(k: int, census: Census, problem: Problem) -> None:
-    """Raise `DataError` if a model of k components has at least as many numbers as there are cells.
+    """Raise `DataError` unless k is from 1 to `most_components`.
 
-    Such a model could explain any cells, at infinite likelihood.
+    With at least as many parameters as observed cells, a model could explain any cells, at infinite likelihood.
     """
     if k < 1 or k > min(census.rows, problem.d):
         raise _too_many(k, census, problem)
@@ -212,7 +216,10 @@ def check_number(k: int, census: Census, problem: Problem) -> None:
 
 
 def most_components(census: Census, problem: Problem) -> int:
-    """Largest number of components that the rows, the columns and, with missing cells, the cells allow."""
+    """Largest number of components that can be fitted; 0 if there are too few observed cells for one component.
+
+    At most the number of rows and of columns. With missing cells, there must be more observed cells than parameters.
+    """
     bound, cells = min(census.rows, problem.d), int(census.cells.sum())
     if census.complete:
         return bound
@@ -220,7 +227,7 @@ def most_components(census: Census, problem: Problem) -> int:
 
 
 def _parameter_count(k: int, problem: Problem) -> int:
-    """Number of free parameters of k components: W without its rotation, the noise, and the mean."""
+    """Number of free parameters of k components: W up to rotation, the noise and, if centred, the mean."""
     d, k = problem.d, min(k, problem.d - 1)
     return d * k - k * (k - 1) // 2 + 1 + problem.center * d
 
@@ -235,7 +242,7 @@ def _too_many(k: int, census: Census, problem: Problem) -> DataError:
 
 
 def _solve_complete(rows: Rows | SparseRows, census: Census, problem: Problem) -> Solution:
-    """PCA of the rows that are not empty, all of them complete, by their covariance."""
+    """Return the PCA of the rows that are not empty, none of which lacks a cell, by the solver `covariance`."""
     if isinstance(rows, SparseRows):
         height = block_rows(rows.d)
         rows = Rows(rows.dense(at, min(at + height, rows.n), np.nan) for at in range(0, rows.n, height))
@@ -245,14 +252,17 @@ def _solve_complete(rows: Rows | SparseRows, census: Census, problem: Problem) -
 
 
 class CompleteRowsAccumulator(Accumulator[Block, Moments | None]):
-    """Adds up the moments of complete rows about an origin (d,), without the empty rows; None if all rows are empty."""
+    """Adds up the moments of the complete rows about `origin` (d,), without the empty rows.
+
+    Each row is complete or empty. The moments of rows that are all empty are None.
+    """
 
     def __init__(self, origin: Array) -> None:
         self.of_complete = MomentsAccumulator(origin)
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of one scatter."""
+        """Bytes of the moments of one block."""
         return self.of_complete.part_bytes
 
     def of_block(self, block: Block) -> Moments | None:
@@ -266,14 +276,17 @@ class CompleteRowsAccumulator(Accumulator[Block, Moments | None]):
         return self.of_complete.of_block((X, w))
 
     def merge(self, one: Moments | None, other: Moments | None) -> Moments | None:
-        """Return the moments of both; overwrites the scatter of `one`."""
+        """Return the moments of the rows of both; overwrites the scatter of `one`."""
         return other if one is None else one if other is None else one.merge(other)
 
 
 def _fit_iteratively(
     rows: Rows | SparseRows, problem: Problem, census: Census, k: int, most_steps: int, gain: float, engine: Engine
 ) -> EMFit:
-    """Fit by EM: units, start, maximization, and the result in the units of the fit."""
+    """Fit k components by EM, also for rows without missing cells; the arguments are those of `fit_em`.
+
+    Raise `LinAlgError` if a matrix is singular or the likelihood is not finite.
+    """
     units = units_of(census, problem)
     cells = float(census.weights.sum())
     inner = min(k, problem.d - 1)
@@ -321,24 +334,24 @@ class EMFit(NamedTuple):
     Variances and the log-likelihood are in the units of the fit: the columns centred and scaled as the problem asks.
     """
 
-    mean: Array  # (d,)
-    std: Array  # (d,)
+    mean: Array  # (d,) subtracted from the rows; zeros when not centred
+    std: Array  # (d,) by which columns are divided; ones when not standardised
     basis: Array  # (d, k) orthonormal
     eigenvalues: Array  # (d,) of W W^T + sigma^2 I: descending, sigma^2 after the first k
     noise_variance: float  # sigma^2
-    log_likelihood: tuple[float, ...]  # of the observed cells, at each point of the climb
-    iterations: int  # EM steps; each is a pass
-    converged: bool
-    certainty: Array  # (k,) 1 - posterior variance of each score, mean of all rows
+    log_likelihood: tuple[float, ...]  # of the observed cells, at the start and after each step that was kept
+    iterations: int  # EM steps, each a pass over the rows
+    converged: bool  # whether EM ended because further steps would gain too little
+    certainty: Array  # (k,) 1 - posterior variance of each score, mean over all rows
     exact: bool  # the components explain every cell: the noise is 0 or at its lower limit
-    error: Array  # (d,) of the eigenvalues: the largest change in the last steps; a bound if `proved`
-    distance: Callable[[], Array | None]  # returns bounds (d,) on the distance of the eigenvalues from the maximum
+    error: Array  # (d,) error of each eigenvalue: bounds if `proved`, else the largest change in the last steps
+    distance: Callable[[], Array | None]  # computes bounds (d,) on these errors, or None if there are no bounds
     variances: Array  # (d,) of the observed cells of each column, about their mean
-    census: Census
+    census: Census  # counts of the rows and observed cells
     proved: bool = False  # whether `error` is a bound
 
     def bounded(self) -> EMFit:
-        """Return the fit with `error` replaced by a bound, if there is one. This takes a few more passes."""
+        """Return the fit with bounds as its `error`, after a few more passes; without bounds the same fit."""
         error = self.distance()
         return self if error is None else self._replace(error=error, proved=True)
 
@@ -354,7 +367,7 @@ class EMFit(NamedTuple):
 
     @property
     def constant(self) -> tuple[int, ...]:
-        """Columns whose observed cells are all equal."""
+        """Indices of the columns whose observed cells are all equal."""
         return tuple(np.flatnonzero(~self.census.varies).tolist())
 
     @property
@@ -363,18 +376,21 @@ class EMFit(NamedTuple):
 
 
 def closed_form(solution: Solution, census: Census, k: int, problem: Problem) -> EMFit:
-    """Return the maximum of the likelihood for complete rows: PCA, with the mean discarded eigenvalue as noise."""
+    """Return the fit of maximum likelihood to complete rows, from `solution`, their PCA.
+
+    The noise variance is the mean of the eigenvalues that the k components leave out.
+    """
     kept, lost = solution.eigenvalues[:k], solution.eigenvalues[k:]
     noise = float(lost.sum()) / (problem.d - k) if k < problem.d else 0.0
-    model = np.concatenate([kept, np.full(problem.d - k, noise)])
+    eigenvalues = np.concatenate([kept, np.full(problem.d - k, noise)])
     error = np.append(solution.error[:k], np.full(problem.d - k, float(solution.error.max())))
     return EMFit(
         mean=solution.mean,
         std=solution.std,
         basis=fix_signs(solution.leading(k)),
-        eigenvalues=model,
+        eigenvalues=eigenvalues,
         noise_variance=noise,
-        log_likelihood=(_log_likelihood(model, census, problem),),
+        log_likelihood=(_log_likelihood(eigenvalues, census, problem),),
         iterations=0,
         converged=True,
         certainty=1 - np.divide(noise, kept, out=np.ones(k), where=kept > 0),
@@ -386,12 +402,15 @@ def closed_form(solution: Solution, census: Census, k: int, problem: Problem) ->
     )
 
 
-def _log_likelihood(model: Array, census: Census, problem: Problem) -> float:
-    """Return -n/2 (d log 2 pi + log |C| + tr C^-1 S), where C^-1 S has trace d; infinity if the noise is 0."""
-    if model[-1] <= 0:
+def _log_likelihood(eigenvalues: Array, census: Census, problem: Problem) -> float:
+    """Return the largest log-likelihood of complete rows, from the eigenvalues (d,) of the fitted covariance C.
+
+    That is -n/2 (d log 2 pi + log |C| + tr C^-1 S), where C^-1 S has trace d; infinity if the noise is 0.
+    """
+    if eigenvalues[-1] <= 0:
         return math.inf
-    d = len(model)
-    return -0.5 * census.weight * (d * LOG_2_PI + float(np.log(model * ddof_factor(census, problem)).sum()) + d)
+    d = len(eigenvalues)
+    return -0.5 * census.weight * (d * LOG_2_PI + float(np.log(eigenvalues * ddof_factor(census, problem)).sum()) + d)
 
 
 def in_units_of_fit(
@@ -402,9 +421,9 @@ def in_units_of_fit(
     problem: Problem,
     k: int,
 ) -> EMFit:
-    """Convert the end of a maximization from the units of EM to those of the fit.
+    """Return the fit with k components at the end of a maximization, converted from the units of EM.
 
-    `distance` bounds how far the eigenvalues are from the maximum, in the units of EM.
+    `distance` returns bounds (d,) on the errors of the eigenvalues at given parameters, in the units of EM, or None.
     """
     at = optimum.end.at
     rotation = np.linalg.svd(at.W, full_matrices=False)[2]
@@ -443,7 +462,7 @@ def in_units_of_fit(
 
 
 def as_solution(fitted: EMFit, problem: Problem) -> Solution:
-    """Return the fitted covariance, U (Lambda - sigma^2 I) U^T + sigma^2 I, as the solution of a solver."""
+    """Convert the fit to the record that solvers return, of the covariance U (Lambda - sigma^2 I) U^T + sigma^2 I."""
     U, noise = fitted.basis, fitted.noise_variance
     signal = fitted.eigenvalues[: U.shape[1]] - noise
     census = fitted.census

@@ -47,13 +47,17 @@ __all__ = [
 
 
 class Units(NamedTuple):
-    """Shift and scale that bring cells to the units of EM: about the mean of their column, with mean variance 1."""
+    """Shift and scale that convert cells to the units of EM.
+
+    In these units columns are centred and scaled as the problem asks, then divided by one number, so that their
+    variances (mean squares if not centred) have mean 1.
+    """
 
     origin: Array  # (d,) subtracted first
     shift: Array  # (d,) subtracted from the difference
     std: Array  # (d,) scale of the fit
     unit: float  # divides all columns, after the scale of the fit
-    variances: Array  # (d,) of the columns in these units
+    variances: Array  # (d,) variances of the columns in these units; mean squares if not centred
 
     def rows(self, X: Array) -> Array:
         """Convert rows X (n, d) to the units of EM."""
@@ -68,8 +72,8 @@ class Units(NamedTuple):
 def units_of(census: Census, problem: Problem) -> Units:
     """Compute the units of EM from the census.
 
-    Raise `DataError` or `RefusedError` if the problem cannot be solved: too few rows, no variance, overflow, or weights
-    that leave no divisor.
+    Raise `DataError` or `RefusedError` if the problem cannot be solved: too few rows, no variance, overflow, or a sum
+    of weights that is not above ddof.
     """
     variances = variances_of(census, problem)
     std = scale_of(variances, ~census.varies, problem)
@@ -83,18 +87,24 @@ def units_of(census: Census, problem: Problem) -> Units:
 
 
 def variances_of(census: Census, problem: Problem) -> Array:
-    """Return the variances of the observed cells about their mean, (d,); 0 for a column with one cell."""
+    """Return the variance of the observed cells of each column about their mean, (d,), with the ddof of the problem.
+
+    The variance is 0 where n - ddof of the column is not above 0, as for a column with one cell and ddof 1.
+    """
     divisor = _divisor(census.weights, census.weight_squares, problem)
     return np.where(divisor > 0, census.scatter / np.where(divisor > 0, divisor, 1.0), 0.0)
 
 
 def ddof_factor(census: Census, problem: Problem) -> float:
-    """Return (n - ddof) / n: the likelihood divides by n, the variances of the fit by n - ddof."""
+    """Return (n - ddof) / n, for n rows or weights: the likelihood divides by n, variances of the fit by n - ddof."""
     return float(_divisor(np.asarray(census.weight), np.asarray(census.squares), problem)) / census.weight
 
 
 def rounding_of(census: Census, problem: Problem) -> tuple[float, float]:
-    """Return the relative rounding of the rows' divisor, and the largest of the columns (0 if not standardised)."""
+    """Return bounds on the relative rounding error of n - ddof: of all rows, and the largest of all columns.
+
+    Both are 0 without weights or with ddof 0. The second is 0 if the columns are not standardised.
+    """
     if problem.weights is None or problem.ddof == 0:
         return 0.0, 0.0
     of_rows = _rounding(census.weight, census.rows) / (ddof_factor(census, problem) * census.weight)
@@ -106,9 +116,10 @@ def rounding_of(census: Census, problem: Problem) -> tuple[float, float]:
 
 
 def _checked_divisor(census: Census, problem: Problem) -> float:
-    """Return n - ddof of the rows, at most 0 if the difference may be rounding error.
+    """Return n - ddof of the rows; 0 or less if the difference may be rounding error.
 
-    Raise an error if the weights leave nothing but rounding in the divisor of the rows or of a column.
+    Raise `RefusedError` if squares of weights overflow or underflow, or if rounding leaves too few digits in n - ddof;
+    raise `DataError` if n - ddof of a column is only rounding error.
     """
     squares = census.squares
     if problem.weights == "reliability" and problem.ddof == 1 and not MIN_VARIANCE <= squares < math.inf:
@@ -137,31 +148,34 @@ def _checked_divisor(census: Census, problem: Problem) -> float:
 
 
 def _rounding(weight: Any, rows: int) -> Any:
-    """Return a bound on the rounding of a sum of weights, or of the sum of their squares divided by this sum."""
+    """Return a bound on the rounding error of `weight`, a sum over `rows` weights; also of sum w^2 / sum w."""
     return 2 * rows * EPS * weight
 
 
 def _divisor(weight: Array, squares: Array, problem: Problem) -> Array:
-    """Return n - ddof, like `Problem.divisor`, from sums of weights and squared weights, per column or of the rows."""
+    """Return n - ddof, like `Problem.divisor`, from sums of weights and their squares, per column or of all rows."""
     if problem.weights == "reliability" and problem.ddof == 1:
         return np.asarray(weight - squares / weight)
     return np.asarray(weight - problem.ddof)
 
 
 class Posterior(NamedTuple):
-    """Posterior of z for u patterns of observed cells."""
+    """Posterior distribution of the scores z, for u patterns of observed cells.
+
+    W_o are the rows of W of the observed columns of a pattern, and C_o = W_o W_o^T + sigma^2 I.
+    """
 
     root: Array  # (k, k, u) lower triangles R with R^T R = (W_o^T W_o + sigma^2 I)^-1
-    covariance: Array  # (k (k + 1) / 2, u) upper triangles of Cov z
+    covariance: Array  # (k (k + 1) / 2, u) upper triangles of the covariance of z, Cov z
     log_det: Array  # (u,) log |C_o|
 
     @classmethod
     def of(cls, sums: Array, cells: NDArray[Any], k: int, noise: float) -> Posterior:
         """Compute the posterior of u patterns.
 
-        `sums` (u, k (k + 1) / 2) are sums of the pairs of W over the observed cells of each pattern; `cells` (u,) count
-        these cells. R is the inverse of a Cholesky factor: in rows with fewer cells than components, this leaves the
-        scores twice as many digits as the inverse matrix itself would.
+        `sums` (u, k (k + 1) / 2) are the upper triangles of W_o^T W_o, and `cells` (u,) the numbers of observed cells.
+        Raise `LinAlgError` if a matrix is singular. R is the inverse of a Cholesky factor: in rows with fewer cells
+        than components, scores get twice as many right digits as from the inverse matrix.
         """
         L = _cholesky(unpack_symmetric(sums.T, k) + noise * np.eye(k)[:, :, None])
         log_det = 2 * np.log(np.einsum("iiu->iu", L)).sum(axis=0) + (cells - k) * math.log(noise)
@@ -172,18 +186,18 @@ class Posterior(NamedTuple):
         return cls(R, C[np.triu_indices(k)], log_det)
 
     def scores(self, B: Array, group: slice | Index = slice(None)) -> Array:
-        """Return E[z] (k, h) for rows with B = W_o^T (x - mu) (k, h).
+        """Return the posterior means E[z] of h rows, (k, h), from B = W_o^T (x - mu) (k, h).
 
-        `group` (h,) is the pattern of each row.
+        `group` (h,) is the pattern number of each row; without `group`, row i has pattern i.
         """
         R = self.root[:, :, group]
         return np.asarray(np.einsum("jih,jh->ih", R, np.einsum("jih,ih->jh", R, B)))
 
 
 def _cholesky(S: Array) -> Array:
-    """Return lower triangles L (k, k, u) with L L^T = S, in place of S.
+    """Return Cholesky factors L (k, k, u) of symmetric matrices S (k, k, u); overwrites S.
 
-    Raise `LinAlgError` unless S is positive definite.
+    Only the lower triangles of the result are valid. Raise `LinAlgError` unless each S is positive definite.
     """
     for j in range(len(S)):
         if not np.all(S[j, j] > 0):
@@ -194,7 +208,7 @@ def _cholesky(S: Array) -> Array:
 
 
 def _inverse(L: Array) -> Array:
-    """Invert lower triangles (k, k, u)."""
+    """Return the inverses (k, k, u) of lower triangular matrices; the upper triangles of L are not read."""
     R = np.zeros_like(L)
     for i in range(len(L)):
         R[i, i] = 1.0 / L[i, i]
@@ -203,13 +217,16 @@ def _inverse(L: Array) -> Array:
 
 
 def pack_products(Z: Array) -> Array:
-    """Return the products z_i z_j with i <= j of each column of Z (m, h), (m (m + 1) / 2, h)."""
+    """Return the products z_i z_j with i <= j of the entries of each column of Z (m, h), (m (m + 1) / 2, h).
+
+    They are in the order of an upper triangle, row by row.
+    """
     i, j = np.triu_indices(len(Z))
     return np.asarray(Z[i] * Z[j])
 
 
 def unpack_symmetric(upper: Array, m: int) -> Array:
-    """Return symmetric matrices (m, m, ...) from their upper triangles (m (m + 1) / 2, ...)."""
+    """Return symmetric matrices (m, m, ...) from their upper triangles (m (m + 1) / 2, ...), stored row by row."""
     i, j = np.triu_indices(m)
     S = np.empty((m, m, *upper.shape[1:]))
     S[i, j] = S[j, i] = upper
@@ -225,11 +242,11 @@ LARGEST_LOG = 700.0  # the exponential of a larger number overflows
 
 
 class Parameters(NamedTuple):
-    """Parameters of probabilistic PCA, in the units of EM."""
+    """Parameters of probabilistic PCA, x = W z + mu + noise, in the units of EM."""
 
     W: Array  # (d, k)
     mu: Array  # (d,)
-    noise: float  # sigma^2
+    noise: float  # variance of the noise in each cell, sigma^2
 
     @property
     def eigenvalues(self) -> Array:
@@ -246,7 +263,7 @@ class Parameters(NamedTuple):
         return np.concatenate([self.W.ravel(), self.mu, [math.log(self.noise)]])
 
     def moved(self, by: Array) -> Parameters:
-        """Return the parameters moved by a vector (d k + d + 1,), the noise kept at LEAST_NOISE or more."""
+        """Return the parameters whose `vector` is larger by `by` (d k + d + 1,), with at least LEAST_NOISE as noise."""
         d, k = self.W.shape
         vector = self.vector + by
         noise = max(math.exp(min(float(vector[-1]), LARGEST_LOG)), LEAST_NOISE)
@@ -254,38 +271,41 @@ class Parameters(NamedTuple):
 
 
 class EMSums(NamedTuple):
-    """Sums over rows that one step needs. Made by `em_sums`.
+    """Weighted sums over rows from which an EM step computes new parameters. Made by the module `em_sums`.
 
-    m is k, or k + 1 with the mean; m (m + 1) / 2 pairs are in the order of an upper triangle.
+    If the mean is a parameter, z has a 1 as its last entry: m is k + 1, else k. Upper triangles are stored row by row.
     """
 
     log_likelihood: float
     squares: Array  # (d, m (m + 1) / 2) for each column, sum of E[z z^T] over the rows that observe the column
-    products: Array  # (d, m) sum of x E[z]
-    residual: float  # sum of squares of x - W E[z] - mu
+    products: Array  # (d, m) for each column, sum of (x - mu) E[z] over these rows
+    residual: float  # sum of squares of x - W E[z] - mu over the observed cells
     covariances: Array  # (k (k + 1) / 2,) sum of Cov z
     latent: Array  # (m (m + 1) / 2,) sum of E[z z^T] over all rows
 
     def merge(self, other: EMSums) -> EMSums:
-        """Return the sums of these rows and of those of `other`."""
+        """Return the sums over the rows of `self` and `other` together."""
         return EMSums(*map(operator.add, self, other))
 
 
 class Slope(NamedTuple):
-    """Gradient and expected curvature at the parameters of the sums.
+    """Gradient of the log-likelihood at the parameters `at`, and the curvature of the expected log-likelihood.
 
-    Both are stored as the normal equations of each row of W with its mean.
+    Both follow from the normal equations of each row of W, with the entry of mu of its column if that is a parameter.
     """
 
     at: Parameters
-    A: Array  # (d, m, m) matrices of the normal equations
-    rest: Array  # (d, m) residual of the equations at these parameters
+    A: Array  # (d, m, m) matrices of the normal equations; m is k, or k + 1 with the mean
+    rest: Array  # (d, m) residual of the normal equations at `at`
     squares: float  # expected sum of squares of x - W z - mu
     cells: float  # number of observed cells, or the sum of their weights
 
     @classmethod
     def of(cls, sums: EMSums, at: Parameters, cells: float, weight: float) -> Slope:
-        """Build the normal equations from the sums taken at the parameters `at`; `weight` is that of all rows."""
+        """Build the normal equations from the sums at the parameters `at`.
+
+        `cells` and `weight` are the weights of all observed cells and of all rows.
+        """
         d, k = at.W.shape
         m = sums.products.shape[1]
         A = np.ascontiguousarray(np.moveaxis(unpack_symmetric(sums.squares.T, m), -1, 0))
@@ -298,19 +318,19 @@ class Slope(NamedTuple):
 
     @property
     def gradient(self) -> Array:
-        """Gradient of the log-likelihood, in the order of `Parameters.vector` (Fisher's identity)."""
+        """Gradient of the log-likelihood, (d k + d + 1,), in the order of `Parameters.vector` (Fisher's identity)."""
         return self._vector(self.rest / self.at.noise, (self.squares / self.at.noise - self.cells) / 2)
 
     def scaled(self, gradient: Array) -> Array:
-        """Divide a gradient by the curvature that EM assumes for the log-likelihood."""
+        """Return a gradient (d k + d + 1,) divided by the curvature of the expected log-likelihood, as a move."""
         d, k = self.at.W.shape
         rest = np.column_stack([gradient[: d * k].reshape(d, k), gradient[d * k : -1]])[:, : self.rest.shape[1]]
         return self._vector(self.at.noise * self._solved(rest), 2 * float(gradient[-1]) / self.cells)
 
     def maximum(self, latent: Array) -> Parameters:
-        """Return the parameters that fit the expected sums best: the M step.
+        """Return the parameters that maximize the expected log-likelihood: the M step, with PX-EM.
 
-        `latent` is the mean of E[z z^T].
+        `latent` (m (m + 1) / 2,) is the upper triangle of the mean of E[z z^T] over the rows.
         """
         k = self.at.W.shape[1]
         move = self._solved(self.rest)
@@ -330,9 +350,10 @@ class Slope(NamedTuple):
 
 
 def _folded(at: Parameters, latent: Array, k: int) -> Parameters:
-    """Return the same model with mean 0 and covariance I of z, after the M step had let both be free.
+    """Return parameters of the same model for scores z with mean 0 and covariance I (the reduction of PX-EM).
 
-    The symmetric root rotates W as little as possible, so that the curvature learned from earlier moves stays valid.
+    `latent` (m, m), the mean of E[z z^T], gives the mean and covariance that z has under the parameters `at`. The
+    symmetric root rotates W as little as possible, so that the curvature learned from earlier moves stays valid.
     """
     mean = latent[:k, k] if len(latent) > k else np.zeros(k)
     values, vectors = np.linalg.eigh(latent[:k, :k] - np.outer(mean, mean))

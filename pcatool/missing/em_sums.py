@@ -1,4 +1,7 @@
-"""Sums over rows that a step of EM needs: of blocks with NaN in the missing cells, and of rows in compressed form."""
+"""Sums over rows from which an EM step is computed: of blocks with NaN in the missing cells, and of compressed rows.
+
+A slab is a few rows of a block, or of the compressed rows, whose arrays fit into the cache.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ FEWEST_ROWS = 64
 
 
 def working_bytes(d: int, k: int) -> int:
-    """Bytes of one slab and of the arrays computed from it."""
+    """Bytes of one slab of a block, and of the arrays that are computed from the slab."""
     return 8 * 16 * max(BLOCK_SLAB, FEWEST_ROWS * max(d, k * k))
 
 
@@ -36,7 +39,7 @@ Item = TypeVar("Item")
 
 
 class StepAccumulator(Accumulator[Item, EMSums]):
-    """Adds up the sums of an EM step that a function makes of the items."""
+    """Adds up the sums of an EM step, `function(item)`, of all items; `nbytes` are the bytes of one `EMSums`."""
 
     def __init__(self, function: Callable[[Item], EMSums], nbytes: int = 1) -> None:
         self.function = function
@@ -52,19 +55,19 @@ class StepAccumulator(Accumulator[Item, EMSums]):
         return self.function(block)
 
     def merge(self, one: EMSums, other: EMSums) -> EMSums:
-        """Return the sums of both."""
+        """Return the sums over the rows of both."""
         return one.merge(other)
 
 
 class Blocks(NamedTuple):
-    """Rows in blocks, with the three passes over them that `em` needs."""
+    """Rows in blocks, and the units of EM; each method is one pass over the rows."""
 
     rows: Rows
     units: Units
     result: int  # bytes of one `EMSums`
 
     def sums(self, at: Parameters, center: bool) -> EMSums:
-        """Return the sums of an EM step at these parameters, in one pass."""
+        """Return the sums of an EM step at these parameters; `center`: the mean is a parameter."""
 
         def of_block(block: Block) -> EMSums:
             X, w = block
@@ -73,7 +76,7 @@ class Blocks(NamedTuple):
         return self.rows.reduce(StepAccumulator(of_block, self.result))
 
     def second_derivatives(self, at: Parameters, center: bool) -> Array:
-        """Return the second derivatives of the log-likelihood (p, p), in one pass."""
+        """Return the second derivatives of the log-likelihood, (p, p) as from `likelihood.second_derivatives`."""
 
         def of_block(block: Block) -> Array:
             X, w = block
@@ -82,7 +85,7 @@ class Blocks(NamedTuple):
         return self.rows.reduce(ArraySum(of_block, 8 * parameter_count(len(at.W), at.W.shape[1], center) ** 2))
 
     def product(self, V: Array) -> Array:
-        """Return Y^T Y V for the rows Y with 0 in the missing cells, in one pass."""
+        """Return Y^T Y V, weighted, for the rows Y in the units of EM with 0 in the missing cells; V is (d, m)."""
 
         def of_block(block: Block) -> Array:
             X, w = block
@@ -95,7 +98,7 @@ class Blocks(NamedTuple):
 
 
 def _of_rows(Y: Array, w: Array | None, at: Parameters, center: bool) -> EMSums:
-    """Sums of a block Y (h, d) in the units of EM, a slab at a time."""
+    """Return the sums of an EM step of a block Y (h, d), in the units of EM, with weights (h,); a slab at a time."""
     w = np.ones(len(Y)) if w is None else w
     height = max(BLOCK_SLAB // max(at.W.shape[1] ** 2, Y.shape[1]), FEWEST_ROWS)
     slabs = range(0, len(Y), height)
@@ -103,7 +106,7 @@ def _of_rows(Y: Array, w: Array | None, at: Parameters, center: bool) -> EMSums:
 
 
 def _of_rows_slab(Y: Array, w: Array, at: Parameters, center: bool) -> EMSums:
-    """Sums of a few rows Y (h, d) in the units of EM; the posterior is computed once per pattern of missing cells."""
+    """Return the sums of an EM step of a slab Y (h, d), with one posterior per pattern of missing cells."""
     W, mu, noise = at
     observed = ~np.isnan(Y)
     w = np.where(observed.any(axis=1), w, 0.0)
@@ -133,7 +136,10 @@ def _of_rows_slab(Y: Array, w: Array, at: Parameters, center: bool) -> EMSums:
 
 
 def _by_pattern(moments: Array, group: Index) -> Array:
-    """Sum the columns of `moments` over the rows of each pattern, (m (m + 1) / 2, u)."""
+    """Sum `moments` (m (m + 1) / 2, h), a column per row, over the rows of each pattern: (m (m + 1) / 2, u).
+
+    `group` (h,) is the pattern number of each row.
+    """
     together, begins = order_by_group(group)
     return np.asarray(np.add.reduceat(moments[:, together], begins, axis=1))
 
@@ -143,15 +149,18 @@ SLAB = 1 << 19
 
 
 def cells_at_a_time(d: int, k: int) -> int:
-    """Number of cells per slab; larger for many columns, so that merging the sums costs less than computing them."""
+    """Number of cells in a slab of compressed rows.
+
+    Slabs are larger for many columns, so that merging the sums costs less than computing the sums.
+    """
     return max(SLAB // k, 2 * d)
 
 
 class Slab(NamedTuple):
-    """A few rows in compressed form, worked on at once."""
+    """A few rows in compressed form."""
 
-    cells: SparseRows  # in the units of EM
-    observed: csr_array  # 1 in each observed cell
+    cells: SparseRows  # the rows, in the units of EM
+    observed: csr_array  # (n, d) 1 in each observed cell
 
 
 class Cells(NamedTuple):
@@ -170,16 +179,16 @@ class Cells(NamedTuple):
         return cls([Slab(part, part.matrix(ones[: len(part.values)])) for part in parts], engine)
 
     def sums(self, at: Parameters, center: bool) -> EMSums:
-        """Return the sums of an EM step at these parameters."""
+        """Return the sums of an EM step at these parameters; like `Blocks.sums`."""
         WW = np.ascontiguousarray(pack_products(at.W.T).T)
         return self.engine.reduce(self.slabs, StepAccumulator(lambda slab: _of_slab(*slab, at, WW, center)))
 
     def second_derivatives(self, at: Parameters, center: bool) -> Array:
-        """Return the second derivatives of the log-likelihood (p, p)."""
+        """Return the second derivatives of the log-likelihood, (p, p); like `Blocks.second_derivatives`."""
         return self.engine.reduce(self.slabs, ArraySum(lambda slab: _curvature_of_slab(slab.cells, at, center)))
 
     def product(self, V: Array) -> Array:
-        """Return Y^T Y V for the rows Y with 0 in the missing cells."""
+        """Return Y^T Y V for the rows Y in the units of EM with 0 in the missing cells; V is (d, m)."""
         product = np.zeros_like(V)
         for slab in self.slabs:
             Y = slab.cells.matrix()
@@ -196,7 +205,10 @@ def _curvature_of_slab(cells: SparseRows, at: Parameters, center: bool) -> Array
 
 
 def _of_slab(cells: SparseRows, observed: csr_array, at: Parameters, WW: Array, center: bool) -> EMSums:
-    """Sums of one slab; `WW` (d, k (k + 1) / 2) are the products of the columns of W."""
+    """Return the sums of an EM step of one slab.
+
+    `observed` (n, d) has 1 in each observed cell; `WW` (d, k (k + 1) / 2) holds the products W_ci W_cj with i <= j.
+    """
     W, mu, noise = at
     k = W.shape[1]
     posterior = Posterior.of(observed @ WW, cells.counts, k, noise)

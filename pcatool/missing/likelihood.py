@@ -1,16 +1,16 @@
-"""Maximize the likelihood of probabilistic PCA by L-BFGS, and bound the distance of the end from the maximum.
+"""Maximize the likelihood of probabilistic PCA by L-BFGS, and bound the distance of the result from the maximum.
 
-The climb takes quasi-Newton steps. Their first guess of the curvature is that of the expected log-likelihood, one small
-matrix for each row of W, which EM computes anyway. Where components are as weak as the noise, the climb needs a tenth
-of the steps of EM. Each step costs as much as one of EM, since the sums of EM contain the gradient. A step that lowers
-the likelihood, or that cannot be computed, is taken back, and an EM step follows.
+The maximization takes quasi-Newton steps. Their first guess of the curvature is that of the expected log-likelihood,
+one small matrix for each row of W, which EM computes anyway. Where components are as weak as the noise, this takes a
+tenth of the steps of EM. Each step costs as much as an EM step, since the sums of EM contain the gradient. A step that
+lowers the likelihood, or that cannot be computed, is taken back, and an EM step follows.
 Jamshidian and Jennrich 1997, J. R. Stat. Soc. B 59(3); Nocedal 1980, Math. Comp. 35(151).
 
-The climb ends where steps gain little. That alone does not bound the distance to the maximum; the second derivatives
+The steps end where they gain little. That alone does not bound the distance to the maximum; the second derivatives
 at the end do. Where the likelihood is concave in every direction, Newton steps lead to the maximum, and each step is
 a fraction of the one before. The bound on the error of an eigenvalue is twice the change that these steps make. There
 is no bound where the likelihood is not concave, where steps do not shrink, or where the likelihood falls: no maximum
-may be near. The maximum is the one that the climb leads to; a table may have others.
+may be near. The maximum is the local maximum to which the steps lead; a table may have other maxima.
 Cost: n (d k)^2 for second derivatives, mostly once, and three to five passes, each as long as a step of EM.
 Memory: (d k)^2.
 Second derivatives of a normal likelihood: Magnus and Neudecker 2019, Matrix Differential Calculus, chapter 15.
@@ -51,35 +51,37 @@ MEMORY = 10
 # fail again and again where the noise tends to 0.
 LONGEST = 16.0
 
-# The climb ends when the likelihood gains too little over the last SPAN points, IDLE times in a row: a single failure
-# may be a bad step.
+# The maximization ends when the likelihood gains too little over the last SPAN points, IDLE times in a row: a single
+# failure may be a bad step.
 SPAN, IDLE = 3, 2
 
 
 class Point(NamedTuple):
-    """Parameters, their log-likelihood, and the EM step from there."""
+    """Parameters with their log-likelihood and its gradient, and the parameters after an EM step."""
 
     at: Parameters
     log_likelihood: float
-    score_covariance: Array  # (k, k) mean of Cov z
-    slope: Slope
-    em_step: Parameters  # after one step of EM
+    score_covariance: Array  # (k, k) mean posterior covariance of the scores z over the rows
+    slope: Slope  # gradient and expected curvature at `at`
+    em_step: Parameters  # the parameters after one EM step from `at`
 
 
 class Optimum(NamedTuple):
-    """The end of a maximization and its path."""
+    """Result of `maximize`."""
 
-    end: Point
-    earlier: Parameters  # SPAN points before the end, or the start
-    log_likelihood: tuple[float, ...]  # of the accepted points, never falling
-    steps: int
-    converged: bool
+    end: Point  # the last accepted point
+    earlier: Parameters  # parameters SPAN accepted points before the end, or the start
+    log_likelihood: tuple[float, ...]  # of the start and of each accepted point, never falling
+    steps: int  # number of points that were computed, accepted or not
+    converged: bool  # False if the number of steps ran out
 
 
 def maximize(step: Callable[[Parameters], Point], start: Parameters, most_steps: int, gain: float) -> Optimum:
-    """Climb from `start` until steps gain less than `gain`, or until an EM step lowers the likelihood.
+    """Maximize the log-likelihood from `start` by L-BFGS steps, with an EM step where such a step fails.
 
-    In exact arithmetic no EM step lowers the likelihood, so what is left to gain is then rounding error.
+    `step` computes the point at given parameters. The steps end after `most_steps`; when they gain less than `gain`; or
+    when an EM step lowers the likelihood, which happens only by rounding error. Raise `LinAlgError` if `step` does
+    so at `start` or after an EM step.
     """
     last = step(start)
     secants = _Secants()
@@ -102,7 +104,7 @@ def maximize(step: Callable[[Parameters], Point], start: Parameters, most_steps:
 
 
 def _if_possible(step: Callable[[Parameters], Point], at: Parameters) -> Point | None:
-    """Return step(at), or None: a long step may end where matrices are singular to rounding."""
+    """Return `step(at)`, or None if matrices are singular at these parameters, as may happen after a long step."""
     try:
         return step(at)
     except np.linalg.LinAlgError:
@@ -110,19 +112,25 @@ def _if_possible(step: Callable[[Parameters], Point], at: Parameters) -> Point |
 
 
 class _Secants(deque[tuple[Array, Array]]):
-    """The last moves of the parameters, each with the decrease of the gradient along the move."""
+    """The last moves of the parameters, at most MEMORY, each with the decrease of the gradient along the move.
+
+    Both are vectors in the order of `Parameters.vector`.
+    """
 
     def __init__(self) -> None:
         super().__init__(maxlen=MEMORY)
 
     def add(self, old: Slope, new: Slope) -> None:
-        """Keep the move from `old` to `new`, unless the likelihood is convex along the move."""
+        """Append the move from `old` to `new`, unless the likelihood is convex along the move."""
         s, y = new.at.vector - old.at.vector, old.gradient - new.gradient
         if s @ y > 0:  # else the likelihood is convex here, and has no maximum along the move
             self.append((s, y))
 
     def move(self, slope: Slope) -> Array:
-        """Return the move to where the gradient is expected to be 0 (two-loop recursion of L-BFGS)."""
+        """Return the move from `slope.at` to where the gradient is expected to be 0 (two-loop recursion of L-BFGS).
+
+        There must be at least one earlier move.
+        """
         q = slope.gradient
         taken = []
         for s, y in reversed(self):
@@ -135,12 +143,13 @@ class _Secants(deque[tuple[Array, Array]]):
         return move
 
 
-# Most parameters for second derivatives: a matrix of so many takes 8 MB. Most multiplications: a second or two.
+# Largest number of parameters for second derivatives, whose matrix then takes 8 MB; and largest number of
+# multiplications, which take a second or two.
 MOST_PARAMETERS = 1000
 MOST_WORK = 3 * 10**9
 
-# From WIDE columns on, second derivatives take several times as long as the climb: (d k)^2 per row against d k^2 for
-# each of some tens of steps. MOST_WORK_WIDE multiplications take half a second.
+# From WIDE columns on, second derivatives take several times as long as the maximization: (d k)^2 per row against
+# d k^2 for each of some tens of steps. MOST_WORK_WIDE multiplications take half a second.
 WIDE, MOST_WORK_WIDE = 128, 10**8
 
 # Numbers worked on at a time, in cache.
@@ -152,8 +161,8 @@ SLAB = 1 << 17
 LEAST_CURVATURE = 1e-6
 LEAST_NOISE_SHARE = 1e-9
 
-# Rotations of W do not change the likelihood and are taken out. Where they are this nearly dependent, a component is 0,
-# and the likelihood may be flat there.
+# Rotations of W do not change the likelihood and are taken out. If their directions are linearly dependent within this
+# share, a component is 0, and the likelihood may be flat there.
 DEPENDENT = 1e-6
 
 # Each Newton step must be at most half as long as the one before: all later steps are then no longer than the last
@@ -180,27 +189,28 @@ REMAINS, ROUNDED = 0.1, 1e-11
 
 
 class Likelihood(NamedTuple):
-    """The log-likelihood of a table as a function of the parameters: value with slope, and second derivatives."""
+    """The log-likelihood of a table, and its derivatives, as functions of the parameters."""
 
-    value: Callable[[Parameters], tuple[float, Slope]]
-    second_derivatives: Callable[[Parameters], Array]
+    value: Callable[[Parameters], tuple[float, Slope]]  # log-likelihood, and its gradient
+    second_derivatives: Callable[[Parameters], Array]  # (p, p), see `second_derivatives`
 
 
 def parameter_count(d: int, k: int, center: bool) -> int:
-    """Number of parameters: W, the mean, and the noise."""
+    """Number of parameters, p: the entries of W, the mean if `center`, and the noise."""
     return d * (k + center) + 1
 
 
 def affordable(n: int, d: int, k: int, center: bool) -> bool:
-    """Whether second derivatives take at most a second or two, and not much longer than the climb."""
+    """Whether second derivatives for n rows take at most a second or two, and not much longer than the maximization."""
     p = parameter_count(d, k, center)
     return p <= MOST_PARAMETERS and n * p * p <= (MOST_WORK if d < WIDE else MOST_WORK_WIDE)
 
 
 def second_derivatives(Y: Array, w: Array | None, at: Parameters, center: bool) -> Array:
-    """Second derivatives of the log-likelihood of rows Y with NaN in the missing cells, (p, p).
+    """Second derivatives of the log-likelihood of rows Y (n, d) with NaN in the missing cells, (p, p).
 
-    The parameters are in the order of `Slope.rest`, each row of W with its mean; the logarithm of the noise is last.
+    `w` (n,) are weights; p is `parameter_count`. The order of the parameters is each row of W, followed by its entry of
+    mu if `center`; the logarithm of the noise is last.
     """
     w = np.ones(len(Y)) if w is None else w
     d, k = at.W.shape
@@ -218,13 +228,13 @@ def second_derivatives(Y: Array, w: Array | None, at: Parameters, center: bool) 
 
 
 def bytes_needed(d: int, k: int) -> tuple[int, int]:
-    """Bytes for second derivatives, and for those of one block; (0, 0) if there are too many parameters."""
+    """Bytes to compute second derivatives, and bytes of their result; (0, 0) above MOST_PARAMETERS parameters."""
     p = parameter_count(d, k, True)
     return (7 * 8 * p * p + 6 * 8 * max(SLAB, d * d), 8 * p * p) if p <= MOST_PARAMETERS else (0, 0)
 
 
 def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> tuple[Array, ...]:
-    """Return the sums, over a few rows, that make up second derivatives.
+    """Return five sums over a few rows Y (h, d), from which `second_derivatives` composes its result.
 
     For each row, C = W W^T + sigma^2 I of its observed cells, P is the inverse of C, u = P (x - mu), z = W^T u, and
     d^2 L = tr(P dC P dC) / 2 - v^T P v + tr((u u^T - P) d^2 C) / 2, where v = dC u + dmu. Rows with the same pattern of
@@ -263,7 +273,7 @@ def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> tuple[Array, .
     weight = rows[:, None, None]
 
     def across(A: Array, B: Array) -> Array:
-        """Sums over patterns of the products of each entry of A with each of B."""
+        """Return the sums over u patterns of the products of each entry of A (u, ...) with each entry of B (u, ...)."""
         return np.asarray(A.reshape(len(A), -1).T @ B.reshape(len(B), -1))
 
     plain = across(P, weight * T - ZZ)
@@ -276,60 +286,60 @@ def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> tuple[Array, .
     return plain, crossed, both, of_noise, np.array([[twice]])
 
 
-def distance(of: Likelihood, end: Parameters) -> Array | None:
-    """Bound the distance of each eigenvalue of W W^T + sigma^2 I from the maximum, (d,).
+def distance(likelihood: Likelihood, end: Parameters) -> Array | None:
+    """Bound how far each eigenvalue of W W^T + sigma^2 I at `end` is from its value at the maximum, (d,).
 
     Return None if there is no bound.
     """
     try:
-        return _distance(of, end)
+        return _distance(likelihood, end)
     except np.linalg.LinAlgError:
         return None
 
 
-def _distance(of: Likelihood, end: Parameters) -> Array | None:
+def _distance(likelihood: Likelihood, end: Parameters) -> Array | None:
     """Like `distance`, but raise `LinAlgError` where a matrix is singular or the likelihood is not concave."""
     values = end.eigenvalues
     if not end.noise > LEAST_NOISE_SHARE * values[0]:
         return None
-    height, slope = of.value(end)
+    height, slope = likelihood.value(end)
     least = height - ROUNDED * max(abs(height), slope.cells)
     frame = _Frame.of(slope)
-    bend = frame.bend(of.second_derivatives(end))
-    at, move = end, bend @ frame.uphill(slope)
+    inverse = frame.inverse_curvature(likelihood.second_derivatives(end))
+    at, move = end, inverse @ frame.gradient(slope)
     length = float(np.linalg.norm(move))
     for _ in range(MOST_STEPS):
         at = frame.moved(at, move)
-        height, slope = of.value(at)
+        height, slope = likelihood.value(at)
         if not height >= least:
             return None
-        move, before = bend @ frame.uphill(slope), length
+        move, before = inverse @ frame.gradient(slope), length
         if np.linalg.norm(move) > FAST_SHRINK_RATIO * before:
-            bend = frame.bend(of.second_derivatives(at))
-            move = bend @ frame.uphill(slope)
+            inverse = frame.inverse_curvature(likelihood.second_derivatives(at))
+            move = inverse @ frame.gradient(slope)
         length = float(np.linalg.norm(move))
-        way, ahead = np.abs(at.eigenvalues - values), _reach(at, frame.moved(at, move))
+        change, ahead = np.abs(at.eigenvalues - values), _largest_change(at, frame.moved(at, move))
         if length > SHRINK_RATIO * before and length > SMALL:
             return None
-        if length > SHRINK_RATIO * before or np.all(ahead <= np.maximum(REMAINS * way, ROUNDED * values)):
-            rounding = ROUNDING * float(np.linalg.norm(bend)) * values + backward_error(len(values), values[0])
-            return MARGIN * (way + ahead) + rounding
+        if length > SHRINK_RATIO * before or np.all(ahead <= np.maximum(REMAINS * change, ROUNDED * values)):
+            rounding = ROUNDING * float(np.linalg.norm(inverse)) * values + backward_error(len(values), values[0])
+            return MARGIN * (change + ahead) + rounding
     return None
 
 
 class _Frame(NamedTuple):
-    """Coordinates of the parameters in which the curvature that EM assumes is the identity.
+    """Coordinates of the parameters in which the curvature of the expected log-likelihood is the identity.
 
     Rotations of W, which do not change the likelihood, are projected out.
     """
 
-    root: Array  # (d, m, m) lower triangles L; L L^T is the curvature of each row of W with its mean
+    root: Array  # (d, m, m) lower triangles L; L L^T is the curvature of each row of W with its entry of mu
     of_noise: float  # square root of the curvature of the logarithm of the noise
     rotations: Array  # (p, k (k - 1) / 2) orthonormal directions of the rotations of W
 
     @classmethod
     def of(cls, slope: Slope) -> _Frame:
-        """Build the frame at the parameters of `slope`. Raise `LinAlgError` if a component is 0."""
+        """Compute the coordinates at the parameters of `slope`. Raise `LinAlgError` if a component is nearly 0."""
         W = slope.at.W
         d, k = W.shape
         root = np.linalg.cholesky(slope.A / slope.at.noise)
@@ -345,8 +355,8 @@ class _Frame(NamedTuple):
             raise np.linalg.LinAlgError("a component is 0")
         return cls(np.asarray(root), math.sqrt(slope.cells / 2), np.asarray(Q))
 
-    def bend(self, H: Array) -> Array:
-        """Return the inverse of -H in these coordinates, for second derivatives H (p, p).
+    def inverse_curvature(self, H: Array) -> Array:
+        """Return the inverse of -H in these coordinates, (p, p), for second derivatives H (p, p).
 
         Raise `LinAlgError` unless -H is positive definite.
         """
@@ -363,7 +373,7 @@ class _Frame(NamedTuple):
         np.linalg.cholesky(K - LEAST_CURVATURE * np.eye(len(K)))
         return np.asarray(np.linalg.inv(K))
 
-    def uphill(self, slope: Slope) -> Array:
+    def gradient(self, slope: Slope) -> Array:
         """Gradient of the log-likelihood in these coordinates, (p,)."""
         rows = np.linalg.solve(self.root, slope.rest[:, :, None] / slope.at.noise).ravel()
         return self._without_rotations(
@@ -371,7 +381,7 @@ class _Frame(NamedTuple):
         )
 
     def moved(self, at: Parameters, move: Array) -> Parameters:
-        """Return the parameters moved by `move` (p,), given in these coordinates."""
+        """Return the parameters `at` moved by `move` (p,), which is in these coordinates."""
         d, m, _ = self.root.shape
         k = at.W.shape[1]
         move = self._without_rotations(move)
@@ -383,10 +393,10 @@ class _Frame(NamedTuple):
         return np.asarray(move - self.rotations @ (self.rotations.T @ move))
 
 
-def _reach(one: Parameters, other: Parameters) -> Array:
-    """Bound the difference of the eigenvalues at two points by the distance of the points, (d,).
+def _largest_change(one: Parameters, other: Parameters) -> Array:
+    """Bound how much each eigenvalue of W W^T + sigma^2 I differs between two sets of parameters, (d,).
 
-    A singular value s of W changes by at most |dW| (Weyl), its square by 2 s |dW| + |dW|^2.
+    A singular value s of W changes by at most |dW| (Weyl), its square by at most 2 s |dW| + |dW|^2.
     """
     k = one.W.shape[1]
     apart = float(np.linalg.norm(other.W - one.W))

@@ -1,10 +1,10 @@
 """Moments of rows whose missing cells are replaced by column means, in one pass.
 
 With y = x - mu in an observed cell and 0 in a missing cell, the scatter of the filled rows is sum y y^T. The mean is
-known only at the end. So each block is centred on the means of its own observed cells, and blocks are merged about
-their common means, as in `linalg.moments`. Moving a mean needs two more sums for every two columns i and j: the weight
-of the rows that observe both, and the sum of y_j over the rows that observe i.
-Complete blocks take the plain route and give bit-identical results to it.
+known only at the end. So each block is centred on the means of its own observed cells, and sums of blocks are merged
+about their common means, as in `linalg.moments`. Moving a mean needs two more sums for every two columns i and j: the
+weight of the rows that observe both, and the sum of y_j over the rows that observe i.
+Blocks without missing cells are summed by `linalg.moments`: a complete table gets the bits of a fit without imputation.
 Cost: n d^2, and twice that for the columns with missing cells. Memory: 3 d^2, and as much for each block under way.
 """
 
@@ -28,22 +28,22 @@ __all__ = ["MissingSums", "PairSums", "PairsAccumulator", "moving_bytes", "pair_
 # Bytes of the rows of a d x d matrix that are moved to other means at a time: a merge needs no second matrix.
 SLAB_BYTES = 1 << 18
 
-# Copies of such rows while they are moved: terms of the sum.
+# Working copies of these rows while they are moved, one for each term of the sum.
 SLAB_COPIES = 5
 
 
 def pair_bytes(d: int) -> int:
-    """Bytes of the three matrices of a `PairSums`."""
+    """Bytes of the three d x d matrices of a `PairSums`."""
     return 3 * 8 * d * d
 
 
 def moving_bytes(d: int) -> int:
-    """Bytes to move a `PairSums` to other means, or to merge two, besides their matrices."""
+    """Working bytes to change the means of a `PairSums`, or to merge two of them, besides their matrices."""
     return SLAB_COPIES * min(SLAB_BYTES, 8 * d * d)
 
 
 def _slabs(d: int) -> Iterator[slice]:
-    """Yield slices of the rows of a d x d matrix, of at most SLAB_BYTES, or of one row."""
+    """Yield slices of the rows of a d x d matrix, each of at most SLAB_BYTES, but of at least one row."""
     step = max(SLAB_BYTES // (8 * d), 1)
     return (slice(at, at + step) for at in range(0, d, step))
 
@@ -51,10 +51,11 @@ def _slabs(d: int) -> Iterator[slice]:
 class PairSums(NamedTuple):
     """Sums over rows with missing cells, about the means of the observed cells.
 
-    Made of blocks by `PairsAccumulator`, then merged in order of the rows.
+    A cell is y = x - origin - high - low if it is observed, and y = 0 if it is missing. Made of blocks by
+    `PairsAccumulator`, then merged in order of the rows.
     """
 
-    rows: int
+    rows: int  # number of rows
     weight: float  # number of rows, or the sum of their weights
     pairs: float  # sum of w_i w_j over i != j
     origin: Array  # (d,) subtracted from every row
@@ -62,15 +63,15 @@ class PairSums(NamedTuple):
     low: Array  # (d,) second part of the pair
     first: Array  # (d,) an observed cell of each column, NaN for none
     varies: NDArray[np.bool_]  # (d,) whether an observed cell differs from `first`
-    both: Array  # (d, d) weight of the rows that observe both columns
-    cross: Array  # (d, d) sum of w y_j over the rows that observe column i
+    both: Array  # (d, d) [i, j]: weight of the rows that observe both columns i and j
+    cross: Array  # (d, d) [i, j]: sum of w y_j over the rows that observe column i
     scatter: Array  # (d, d) sum of w y y^T
 
     @classmethod
     def of_plain(cls, moments: Moments) -> PairSums:
         """Convert the moments of complete rows.
 
-        All cross sums are 0: they are sums of a whole column about its mean.
+        All of `cross` is 0: each entry is the sum of a whole column about its mean.
         """
         c, d = moments.centre, len(moments.scatter)
         return cls(
@@ -84,23 +85,24 @@ class PairSums(NamedTuple):
         return np.diagonal(self.both)
 
     def _cross_about(self, t: Array, rows: slice) -> Array:
-        """Return some rows of the cross sums about means that are moved by t (d,)."""
+        """Return these rows of `cross` about means that are larger by t (d,)."""
         return self.cross[rows] - self.both[rows] * t
 
     def _scatter_about(self, t: Array, rows: slice) -> Array:
-        """Return some rows of the scatter about means that are moved by t (d,)."""
+        """Return these rows of `scatter` about means that are larger by t (d,)."""
         crossed = (self.cross[:, rows] * t[:, None]).T
         return self.scatter[rows] - self.cross[rows] * t[rows, None] - crossed + np.outer(t[rows], t) * self.both[rows]
 
     def _move(self, t: Array) -> None:
-        """Move the means by t (d,): overwrite the scatter, which needs the old cross sums, then these."""
+        """Overwrite `scatter` and `cross` with sums about means that are larger by t (d,); `high` and `low` stay."""
+        # The scatter is first, since it needs the old `cross`.
         for rows in _slabs(len(t)):
             self.scatter[rows] = self._scatter_about(t, rows)
         for rows in _slabs(len(t)):
             self.cross[rows] = self._cross_about(t, rows)
 
     def merge(self, other: PairSums) -> PairSums:
-        """Return the sums of these rows followed by those of `other`; overwrites the matrices of these sums."""
+        """Return the sums over the rows of `self` followed by those of `other`; overwrites the matrices of `self`."""
         mine, theirs = self.observed_weight > 0, other.observed_weight > 0
         delta = np.where(mine & theirs, (other.high - self.high) + (other.low - self.low), 0.0)
         share = np.divide(
@@ -129,7 +131,7 @@ class PairSums(NamedTuple):
         )
 
     def with_origin_zero(self) -> PairSums:
-        """Return the sums with origin 0, so that the sums hold no row of the input."""
+        """Return the sums with origin 0 and adapted means, so that `origin` shows no row of the input."""
         high, low = two_sum(self.origin, self.high)
         high, low = two_sum(high, low + self.low)
         none = self.observed_weight == 0
@@ -148,21 +150,21 @@ class PairSums(NamedTuple):
 
 
 class MissingSums(NamedTuple):
-    """Sums over rows with missing cells, and bounds on their rounding. Made for parts of the input, and merged."""
+    """Sums over rows with missing cells, and bounds on their rounding; of parts of the input, to be merged."""
 
-    pairs: PairSums  # about 0
-    rounding: Array  # (d,) relative rounding error of each column
+    pairs: PairSums  # sums with origin 0
+    rounding: Array  # (d,) bound on the relative rounding error of the centred cells of each column
 
     @classmethod
     def summed(cls, sums: Moments | PairSums) -> MissingSums:
-        """Build from sums about any origin, such as the first row."""
+        """Convert sums about any origin, such as the first row, and compute the bounds on their rounding."""
         pairs = PairSums.of_plain(sums) if isinstance(sums, Moments) else sums
         with np.errstate(all="ignore"):
             rounding = column_rounding(pairs.high, np.diagonal(pairs.scatter) / pairs.observed_weight)
         return cls(pairs.with_origin_zero(), rounding)
 
     def merged(self, other: MissingSums) -> MissingSums:
-        """Return the sums of these rows followed by those of `other`.
+        """Return the sums over the rows of `self` followed by those of `other`; changes neither.
 
         Each merge rounds the sums; `rounding` grows by as much as for complete rows.
         """
@@ -174,9 +176,9 @@ class MissingSums(NamedTuple):
 
 
 class PairsAccumulator(Accumulator[Block, Moments | PairSums]):
-    """Adds up rows with missing cells about an origin; plain moments if all blocks are complete.
+    """Adds up rows with NaN in the missing cells; the result is `Moments` if no block has a missing cell.
 
-    `origin` (d,) is a cell of each column, NaN for a column without an observed cell.
+    `origin` (d,) is subtracted first: a cell of each column, NaN for a column without an observed cell.
     """
 
     def __init__(self, origin: Array) -> None:
@@ -195,7 +197,7 @@ class PairsAccumulator(Accumulator[Block, Moments | PairSums]):
 
     @np.errstate(over="ignore", invalid="ignore")
     def merge(self, one: Moments | PairSums, other: Moments | PairSums) -> Moments | PairSums:
-        """Return the sums of both, plain moments if both are; overwrites the matrices of `one`."""
+        """Return the sums over the rows of both, `Moments` if both are; overwrites the matrices of `one`."""
         if isinstance(one, Moments) and isinstance(other, Moments):
             return one.merge(other)
         mine, theirs = (PairSums.of_plain(part) if isinstance(part, Moments) else part for part in (one, other))
@@ -203,9 +205,9 @@ class PairsAccumulator(Accumulator[Block, Moments | PairSums]):
 
 
 def _of_rows(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:
-    """Return the sums of rows X (h, d) with NaN in the missing cells; plain moments if no cell is missing.
+    """Return the sums over rows X (h, d) with NaN in the missing cells; `Moments` if no cell is missing.
 
-    `origin` (d,) is a cell of each column, NaN for a column without an observed cell.
+    `origin` (d,) is a cell of each column, NaN for a column without an observed cell; then the result is `PairSums`.
     """
     missing = np.isnan(X).T  # transposed: each column is contiguous
     incomplete = missing.any(axis=1)
@@ -233,13 +235,13 @@ def _of_rows(X: Array, origin: Array, w: Array | None) -> Moments | PairSums:
         low = np.zeros_like(mean)
         scatter = Y @ weighted.T
         part = PairSums(len(X), weight, pairs, origin, mean, low, first, varies, both, cross, scatter)
-        return _settled(part, weighted.sum(axis=1))
+        return _correct_means(part, weighted.sum(axis=1))
 
 
-def _settled(part: PairSums, rest: Array) -> PairSums:
+def _correct_means(part: PairSums, rest: Array) -> PairSums:
     """Return the sums about means corrected by their rounding error; overwrites the matrices of `part`.
 
-    `rest` (d,) are the sums about the old means.
+    `rest` (d,) is the weighted sum of each column about the old means, which only rounding error keeps from 0.
     """
     part.cross[part.observed_weight == part.weight] = rest
     high, low = two_sum(part.high, rest / np.where(part.observed_weight > 0, part.observed_weight, 1.0))

@@ -3,8 +3,8 @@
 The scores of a row are z = argmin |y_o - B_o z|^2 over its observed cells o: one small problem per pattern of missing
 cells, solved by the SVD of B_o. Where the cells do not determine z, the shortest z is taken. Given the variances of the
 scores and of the noise, z is the posterior mean of probabilistic PCA instead, which fills missing cells best.
-Only observed cells are worked on, rows with equally many together. A row gets the same bits whatever other rows stand
-beside it, dense or compressed.
+Rows with equally many observed cells are computed together. A row gets the same bits whatever other rows are computed
+with it, dense or compressed.
 Cost: 10 k^2 per cell of every pattern and 2 k per cell of every row. Memory: a few slabs of SLAB numbers.
 SciPy: `scipy.linalg.lstsq(B[o], y[o], cond=UNDETERMINED)`, row by row.
 """
@@ -46,10 +46,11 @@ SLAB = 1 << 19
 
 
 def project_incomplete(Y: Array, B: Array, *, variances: Array | None = None, noise: float = 0.0) -> Array:
-    """Return scores (n, k) of rows Y (n, d), in the units of the fit with NaN in the missing cells.
+    """Return scores (n, k) of rows Y (n, d) on a basis B (d, k).
 
-    An empty row gets NaN. With `variances` (k,) of the scores without noise and `noise`, the variance of the noise in
-    each cell, scores are posterior means: the less the observed cells tell, the closer to 0.
+    Rows are in the units of the fit, with NaN in the missing cells. An empty row gets NaN. Without `variances`, scores
+    fit the observed cells by least squares. With `variances` (k,) of the scores without noise, and `noise`, the
+    variance of the noise in each cell, scores are posterior means: closer to 0 the less the observed cells determine.
     """
     parts = [project_cells(cells, B, variances=variances, noise=noise) for cells in _compressed(Y)]
     return np.concatenate([np.empty((0, B.shape[1])), *parts])
@@ -70,9 +71,9 @@ def project_cells(cells: SparseRows, B: Array, *, variances: Array | None = None
 
 
 def _groups_by_length(cells: SparseRows, k: int) -> Iterator[tuple[Index, Index]]:
-    """Yield groups of rows with c cells each: their numbers (h,), and the places of their cells (h, c).
+    """Yield groups of h rows with c cells each: the row indices (h,), and the positions of their cells (h, c).
 
-    A group takes at most SLAB numbers for k components.
+    Empty rows are in no group. The matrices (h, k, c) of a group have at most SLAB entries, unless h is 1.
     """
     counts = cells.counts
     order = np.argsort(counts, kind="stable")
@@ -85,9 +86,10 @@ def _groups_by_length(cells: SparseRows, k: int) -> Iterator[tuple[Index, Index]
 
 
 def _score_matrices(B: Array, variances: Array | None, noise: float, complete: bool) -> Array:
-    """Return the matrices (u, k, c) that map observed cells to scores, from B_o (u, c, k).
+    """Return the matrices (u, k, c) that map c observed cells to scores, for u patterns of observed cells.
 
-    These are pseudo-inverses, or, given `variances` and `noise`, damped by the noise.
+    `B` (u, c, k) holds the rows of the basis of the observed columns; `complete` says that all columns are observed.
+    The matrices are pseudo-inverses; with `variances` (k,) and `noise` they give posterior means.
     """
     if variances is None and complete:
         return np.ascontiguousarray(B.transpose(0, 2, 1))  # exactly, like a complete row in a complete table
@@ -104,7 +106,8 @@ def _score_matrices(B: Array, variances: Array | None, noise: float, complete: b
 def coverage(missing: Mask, B: Array, eigenvalues: Array) -> Array:
     """Return the share of the variance of the components that lies in the observed cells of each row, (n,).
 
-    That is sum_j lambda_j |B_oj|^2 / sum_j lambda_j over the components j: 1 for a complete row, 0 for an empty one.
+    `missing` is (n, d), and the basis B is (d, k). The share is sum_j lambda_j |B_oj|^2 / sum_j lambda_j over the
+    components j: 1 for a complete row, 0 for an empty row.
     """
     parts = [coverage_of_cells(cells, B, eigenvalues) for cells in _compressed(np.where(missing, np.nan, 0.0))]
     return np.concatenate([np.empty(0), *parts])
@@ -123,13 +126,13 @@ def coverage_of_cells(cells: SparseRows, B: Array, eigenvalues: Array) -> Array:
 
 
 def _compressed(Y: Array) -> Iterator[SparseRows]:
-    """Yield rows with NaN in the missing cells in compressed form, at most SLAB numbers at a time."""
+    """Yield rows Y (n, d), with NaN in the missing cells, in compressed form, at most SLAB cells at a time."""
     height = max(SLAB // Y.shape[1], 1)
     return (SparseRows.of_dense(Y[at : at + height]) for at in range(0, len(Y), height))
 
 
 def fill(X: Array, R: Array) -> Array:
-    """Return X with its missing cells replaced by those of R."""
+    """Return X (n, d) with each missing cell (NaN) replaced by the cell of R (n, d)."""
     return np.where(np.isnan(X), R, X)
 
 
@@ -140,11 +143,11 @@ ROW_SLAB = 1 << 19
 class IncompleteScorer(NamedTuple):
     """Scores and reconstructions of rows X (n, d) with NaN in the missing cells, under a model.
 
-    Has the methods that commands call on a model for complete rows.
+    An empty row has no observed cell.
     """
 
     model: Model
-    policy: str  # mean: column means fill in; em: posterior means, with noise; project: least squares
+    policy: str  # mean: column means in missing cells; em: scores are posterior means; project: least squares
 
     def scores(self, X: Array) -> Array:
         """Return scores like `Model.project`; NaN for an empty row under the policy `project`."""
@@ -152,7 +155,7 @@ class IncompleteScorer(NamedTuple):
         return _reconstruct(Z, self.model.basis) if self.model.whitening == "zca" else Z
 
     def rows(self, X: Array) -> Array:
-        """Return reconstructions like `Model.there_and_back`; only an empty row under `project` has NaN."""
+        """Return reconstructed rows like `Model.project_and_reconstruct`; NaN for an empty row under `project`."""
         model = self.model
         back = model.std * _reconstruct(self._scores(self._standard_rows(X)), model.basis) + model.mean
         if not model.rows_centered:
@@ -161,9 +164,9 @@ class IncompleteScorer(NamedTuple):
         return back + np.where(np.isnan(means), 0.0, means)
 
     def squared_error(self, X: Array) -> Array:
-        """Sum of squared residuals of each row over its observed or filled cells, (n,).
+        """Return the sum of squared residuals of each row over its observed cells, in the units of the fit, (n,).
 
-        An empty row that is not filled has NaN.
+        The policy `mean` also counts the cells that it fills. An empty row gets NaN under the other policies.
         """
         Y = self._standard_rows(X)
         R = Y - _reconstruct(self._scores(Y), self.model.basis)
@@ -176,7 +179,7 @@ class IncompleteScorer(NamedTuple):
         return coverage(np.isnan(X), self.model.basis, self.model.eigenvalues)
 
     def _standard_rows(self, X: Array) -> Array:
-        """Convert rows to the units of the fit; policy `mean` also puts column means in the missing cells."""
+        """Return rows (n, d) in the units of the fit; policy `mean` also puts column means in the missing cells."""
         model = self.model
         Y = model.standard_rows(X)
         if self.policy != "mean":
@@ -197,7 +200,7 @@ class IncompleteScorer(NamedTuple):
 def _reconstruct(Z: Array, B: Array) -> Array:
     """Return Z B^T (n, d).
 
-    Sums along contiguous cells have one order whatever other rows stand beside; a product by BLAS does not.
+    Here a row gets the same bits whatever other rows Z has, because the order of each sum is fixed; BLAS changes it.
     """
     Z, B = np.ascontiguousarray(Z), np.ascontiguousarray(B)
     Y = np.empty((len(Z), len(B)))

@@ -1,4 +1,4 @@
-"""A fitted model in words, and as a small HTML table for notebooks, without scripts and in the page's colours."""
+"""Describe a fitted model in words, and as HTML for notebooks: a small table in the colours of the page, no scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["is_centered_pca", "model_html", "name_of_total", "settings_text", "s
 
 
 def settings_text(model: Model) -> str:
-    """Return the settings that every number of the model depends on, in words."""
+    """Return the settings of the fit in words, such as `centred, not standardised, divisor n (ddof 0)`."""
     supervised = model.meta.get("method") == "supervised"
     centred = "scores not centred" if supervised else "centred" if model.centered else "not centred"
     scaled = "standardised" if model.standardized else "not standardised"
@@ -39,7 +39,7 @@ def settings_text(model: Model) -> str:
 
 
 def short_settings_text(model: Model) -> str:
-    """Return the settings that a reader of a scores or loadings plot must know, in words; a short `settings_text`."""
+    """Return the settings that a reader of a scores or loadings plot must know: a shorter `settings_text`."""
     phrases = ["standardised" if model.standardized else "not standardised"]
     if model.rows_centered:
         phrases.insert(0, "each row about its own mean")
@@ -57,7 +57,7 @@ def short_settings_text(model: Model) -> str:
 
 
 def _method_phrases(meta: Mapping[str, Any]) -> list[str]:
-    """Return phrases on the kernel, the label columns and the HSIC, for a model that has them."""
+    """Return phrases on the kernel, the label columns and their dependence (HSIC); none for plain PCA."""
     phrases = _kernel_phrases(meta)
     if "labels" in meta:
         classes = f" of {meta['classes']} class{'es' * (meta['classes'] != 1)}" if "classes" in meta else ""
@@ -68,7 +68,7 @@ def _method_phrases(meta: Mapping[str, Any]) -> list[str]:
 
 
 def _kernel_phrases(meta: Mapping[str, Any]) -> list[str]:
-    """Return phrases on the kernel with its settings, and on the number of landmarks."""
+    """Return phrases on the kernel with its settings, and on the number of landmarks; none without a kernel."""
     phrases = []
     kernel = meta.get("kernel")
     if isinstance(kernel, Mapping):
@@ -80,12 +80,12 @@ def _kernel_phrases(meta: Mapping[str, Any]) -> list[str]:
 
 
 def is_centered_pca(model: Model) -> bool:
-    """Whether shares are shares of the variance of the columns: centred PCA."""
+    """Whether this is centred PCA, without kernel or labels: its shares are shares of the variance of the columns."""
     return model.centered and model.meta.get("method", "pca") == "pca"
 
 
 def name_of_total(method: str | None, centered: bool) -> str:
-    """Return the name of the quantity that shares refer to, such as `variance`."""
+    """Return the name of the total that the components explain a share of, such as `variance`."""
     if method == "supervised":
         return "dependence on the label"
     return "variance" if centered else "sum of squares about 0"
@@ -148,6 +148,6 @@ def _columns(model: Model) -> str:
 
 
 def _text(value: object) -> str:
-    """Return outside text made safe for HTML: escaped, without control characters, at most 200 characters."""
+    """Return the value as text that is safe in HTML: escaped, without control characters, cut to 200 characters."""
     text = printable(str(value))
     return escape(text if len(text) <= 200 else text[:197] + "...")

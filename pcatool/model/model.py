@@ -1,7 +1,8 @@
 """The fitted record `Model`, and its table of explained variance.
 
-A model projects rows, reconstructs them, and measures what is lost. Kernel models are in `pcatool.kernels.model`. Rows
-are samples: X has shape (n, d). Scores are Z = ((X - mu) / sigma) B; the reconstruction is X~ = sigma * (Z B^T) + mu.
+A model projects rows to scores, reconstructs rows, and measures the error of reconstruction. Rows are samples: X has
+shape (n, d). Scores are Z = ((X - mu) / sigma) B; the reconstruction is X~ = sigma * (Z B^T) + mu. Kernel models are in
+`pcatool.kernels.model`.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VarianceTable:
-    """Variance that the first M components keep and lose; one row per known eigenvalue."""
+    """Variance that the first M components keep and lose, for M = 1, 2, ...; one row per known eigenvalue."""
 
-    component: NDArray[np.int64]  # M = 1, 2, ...
-    eigenvalue: Array  # lambda_j
-    share: Array  # lambda_j / tr S
-    cumulative: Array  # V_M / V_D
-    captured: Array  # V_M
-    lost: Array  # J_M
-    lost_share: Array  # 1 - V_M / V_D
+    component: NDArray[np.int64]  # M
+    eigenvalue: Array  # eigenvalue of component M
+    share: Array  # eigenvalue / total variance
+    cumulative: Array  # V_M / total variance
+    captured: Array  # V_M: sum of the first M eigenvalues
+    lost: Array  # J_M: total variance - V_M
+    lost_share: Array  # J_M / total variance
 
     @classmethod
     def of(cls, eigenvalues: Array, total: float) -> VarianceTable:
@@ -66,7 +67,7 @@ class VarianceTable:
         return 8 * max(len(self.lost_share), 1) * float(np.finfo(float).eps)
 
     def smallest_k(self, share: float) -> int | None:
-        """Return the smallest k that keeps `share`; None if the known eigenvalues do not reach it."""
+        """Return the smallest number of components that keep `share`; None if all known eigenvalues keep less."""
         reached = np.flatnonzero(self.lost_share <= (1.0 - share) + self.slack)
         return int(reached[0]) + 1 if len(reached) else None
 
@@ -75,7 +76,7 @@ class VarianceTable:
         return VarianceTable(**{name: column[:count] for name, column in self.columns().items()})
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the columns by name, with the names and order of every report."""
+        """Return the columns by name, in the order that reports and CSV files have."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
@@ -114,14 +115,14 @@ class Model:
     mean: Array  # (d,) zeros when not centred
     std: Array  # (d,) ones when not standardised
     basis: Array  # (d, k) orthonormal columns, leading first
-    eigenvalues: Array  # (m,) all known, m >= k, >= 0, descending except as meta["aligned"] says
-    total_variance: float  # tr S, computed from the data
+    eigenvalues: Array  # (m,) all that are known, m >= k; >= 0, descending except as meta["aligned"] says
+    total_variance: float  # sum of all eigenvalues, known or not, computed from the data
     n_samples: int  # rows used
     columns: tuple[str, ...]  # feature names, in the order of the rows of basis
     meta: Mapping[str, Any] = field(default_factory=dict)  # settings, listed in `validate.SETTINGS`
     variances: Array | None = None  # (d,) of the columns as read, about their mean; None in files of format 1
-    column_means: Array | None = None  # (d,) values for missing cells, if the mean is not subtracted
-    statistic: Statistic | None = None  # sums over rows, from which the model can be updated
+    column_means: Array | None = None  # (d,) fill values for missing cells, if the model is not centred
+    statistic: Statistic | None = None  # sums over rows, for `update`, `merge` and `refit`; None: not kept
 
     def __post_init__(self) -> None:
         """Copy the arrays as read-only float64, freeze the settings, and check the model."""
@@ -140,7 +141,7 @@ class Model:
             check_model(self)
 
     def check_basis(self) -> None:
-        """Raise `ModelError` if the components are not valid; a subclass checks its own arrays."""
+        """Raise `ModelError` unless `basis` has at most d columns, orthonormal; a subclass checks its own arrays."""
         if self.meta.get("method") == "kernel" or "kernel" in self.meta:
             raise ModelError("a kernel model needs dual vectors")
         if self.k > self.d:
@@ -164,9 +165,9 @@ class Model:
 
     @property
     def possible(self) -> int:
-        """Largest possible number of eigenvalues: rows or `directions`, whichever is fewer.
+        """Largest possible number of eigenvalues: the number of rows or `directions`, whichever is smaller.
 
-        For a fit by EM every direction counts, since the noise has variance in all of them.
+        For a fit by EM the number is `directions`, since the noise has variance in all directions.
         """
         return self.directions if "em" in self.meta else min(self.n_samples, self.directions)
 
@@ -187,7 +188,7 @@ class Model:
 
     @property
     def rows_centered(self) -> bool:
-        """Whether the mean of each row is subtracted from the row first."""
+        """Whether the mean of each row is subtracted from the row, before anything else."""
         return bool(self.meta.get("center_rows", False))
 
     @property
@@ -197,12 +198,12 @@ class Model:
 
     @property
     def epsilon(self) -> float:
-        """Number that whitening adds to each eigenvalue."""
+        """Number that whitening adds to each eigenvalue before it divides; 0 without whitening."""
         return float(self.meta.get("epsilon", 0.0))
 
     @property
     def noise(self) -> float:
-        """Mean variance in the directions outside the components (Tipping and Bishop 1999)."""
+        """Mean variance in the directions outside the components (Tipping and Bishop 1999); 0 if k is d."""
         return float(self.variance.lost[self.k - 1]) / (self.d - self.k) if self.k < self.d else 0.0
 
     @property
@@ -216,13 +217,13 @@ class Model:
         return VarianceTable.of(self.eigenvalues, self.total_variance)
 
     def score_names(self) -> list[str]:
-        """Return the column names of `project`: PC1, PC2, ...; with ZCA the feature names."""
+        """Return the names of the columns that `project` returns: PC1, PC2, ...; with ZCA the feature names."""
         if self.whitening == "zca":
             return list(self.columns)
         return [component_name(j) for j in range(1, self.k + 1)]
 
     def truncated(self, k: int | None) -> Model:
-        """Return the model with only its first k components, and all eigenvalues; with k None the model itself.
+        """Return the model with only its first k components, but all eigenvalues; with k None the model itself.
 
         Raises `DataError` if k is not between 1 and the number of components.
         """
@@ -234,11 +235,11 @@ class Model:
         return replace(self, basis=self.basis[:, :k])
 
     def with_meta(self, **more: Any) -> Model:
-        """Return a copy of the model with further settings."""
+        """Return a copy of the model whose settings `meta` are extended, or replaced, by `more`."""
         return replace(self, meta={**self.meta, **more})
 
     def standard_rows(self, X: Array) -> Array:
-        """Return rows (n, d) in the units of the fit, (X - mu) / sigma.
+        """Return rows X (n, d) in the units of the fit, (X - mu) / sigma; with `rows_centered`, X less its row means.
 
         The mean is subtracted before any product, because X B - mu B loses digits.
         """
@@ -253,14 +254,14 @@ class Model:
             return Z @ self.basis.T if self.whitening == "zca" else Z
 
     def whitened(self, Z: Array) -> Array:
-        """Return scores Z (n, k) with variance 1 if the model whitens, else Z; the ZCA rotation comes later."""
+        """Return scores Z (n, k) divided by `whitening_divisors` if the model whitens, else Z; no ZCA rotation yet."""
         return Z if self.whitening == "none" else Z / self.whitening_divisors()
 
     def reconstruct(self, Z: Array) -> Array:
-        """Return rows (n, d) in original units from scores Z, which `project` returns.
+        """Return rows (n, d) in original units from scores Z, as `project` returns them.
 
-        Except with ZCA, Z may hold only the first columns of the scores. Raises `DataError` for more columns than
-        scores.
+        Except with ZCA, Z may have only the first columns of the scores. A row mean that the model subtracts from each
+        row is not added again. Raises `DataError` if Z has more columns than the scores.
         """
         if Z.shape[1] > len(self.score_names()):
             raise DataError(f"a row has {Z.shape[1]} scores, but the model has {counted(self.k, 'component')}")
@@ -273,20 +274,20 @@ class Model:
             return self.std * (Z @ self.basis[:, :m].T) + self.mean
 
     def reversible(self) -> Model:
-        """Return the model itself; a model that cannot reconstruct rows from scores raises `UsageError`."""
+        """Return the model itself; models that cannot reconstruct rows from scores raise `UsageError` here."""
         return self
 
     def with_preimage(self) -> Model:
-        """Return a model that reconstructs rows approximately; raise `UsageError` if this is not a kernel model."""
+        """Raise `UsageError`; a kernel model returns a model here that reconstructs rows approximately."""
         raise UsageError("--preimage has no effect: only kernel models need --preimage", "leave out --preimage")
 
     def project_and_reconstruct(self, X: Array) -> Array:
-        """Project rows X (n, d) and reconstruct them, in original units."""
+        """Return rows X (n, d) as reconstructed from their scores, (n, d), in original units."""
         back = self.reconstruct(self.project(X))
         return back + row_means(X)[:, None] if self.rows_centered else back
 
     def squared_error(self, X: Array) -> Array:
-        """Return the squared error of each row, |y - B B^T y|^2 in the units of the fit, (n,)."""
+        """Return the squared reconstruction error of each row, (n,): |y - B B^T y|^2 for y in the units of the fit."""
         Y = self.standard_rows(X)
         with threads(1):
             R = Y - (Y @ self.basis) @ self.basis.T
@@ -299,10 +300,11 @@ class Model:
         return divisors
 
     def _without_noise(self, Y: Array, Z: Array) -> Array:
-        """Set scores on components beyond the rank to 0 where rounding error explains them; larger scores stay.
+        """Return scores Z (n, k) with 0 for scores on components beyond the rank that may be rounding error.
 
-        The bound covers a product of d terms, the subtraction of the mean, and the error of directions
-        beyond the rank: computed from squares, they lean towards component j by eps * lambda_1 / lambda_j.
+        Y (n, d) are the rows in the units of the fit. The bound on rounding error covers a product of d terms, the
+        subtraction of the mean, and the error of directions beyond the rank: computed from squares, such a direction
+        leans towards component j by eps * lambda_1 / lambda_j.
         """
         values = self.eigenvalues[: self.k]
         null = values == 0
@@ -316,9 +318,9 @@ class Model:
     def to_sklearn(self) -> Any:
         """Convert the model to a fitted scikit-learn estimator with the same transform and inverse_transform.
 
-        Returns a `sklearn.decomposition.PCA`, or a `TruncatedSVD` if the model is not centred. If the model is
-        standardised, it is a `Pipeline` with a `StandardScaler` first; whitening with an epsilon above 0 adds a scaler
-        at the end. Variances keep the divisor of the model; scikit-learn's divisor has ddof=1. Attributes that the
+        Returns a `sklearn.decomposition.PCA`, or a `TruncatedSVD` if the model is not centred; for a standardised
+        model, a `Pipeline` that begins with a `StandardScaler`. Whitening with an epsilon above 0 adds a scaler at the
+        end. Variances keep the divisor of the model; scikit-learn's divisor has ddof=1. Attributes that the
         model does not know are nan. Raises `UsageError` if scikit-learn has no such estimator, or is not installed.
 
         >>> import pcatool
@@ -343,7 +345,7 @@ class Model:
         return hash((self.columns, self.n_samples, self.total_variance))
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Restore a pickle or deep copy, and make its arrays and settings read-only again."""
+        """Restore the fields from a pickle or deep copy, with read-only arrays and settings."""
         self.__dict__.update(state)
         self.__dict__["meta"] = frozen(self.meta)
         for value in state.values():
@@ -364,14 +366,14 @@ class Model:
         return f"<pcatool.{type(self).__name__}: {', '.join(phrases)}>"
 
     def _repr_html_(self) -> str:
-        """Return the HTML that a notebook shows."""
+        """Return the HTML that a notebook shows for the model."""
         from pcatool.model.description import model_html
 
         return model_html(self)
 
 
 def _set_read_only(value: Any) -> None:
-    """Make an array read-only, or all arrays in a tuple such as the sums over rows."""
+    """Make an array read-only, or all arrays in a tuple, such as the sums over rows; leave other values alone."""
     if isinstance(value, np.ndarray):
         value.setflags(write=False)
     elif isinstance(value, tuple):
@@ -393,7 +395,7 @@ def _equal_fields(left: Any, other: Any) -> bool:
 
 
 def _refuse_change(self: object, *given: object, **named: object) -> NoReturn:
-    """Raise `TypeError`; takes the place of every method that would change a record or a list."""
+    """Raise `TypeError`; replaces every method of dict and list that would change the object."""
     raise TypeError("the settings of a model cannot be changed; copy.deepcopy returns a copy that can be changed")
 
 
@@ -424,7 +426,7 @@ class FrozenList(list[Any]):
 
 
 def frozen(value: Any) -> Any:
-    """Return a copy of a JSON value that is immutable at every depth."""
+    """Return a JSON value as `FrozenDict` and `FrozenList` at every depth, so that nobody can change it."""
     if isinstance(value, (FrozenDict, FrozenList)):
         return value
     if isinstance(value, Mapping):

@@ -61,7 +61,7 @@ KERNEL_ARRAY = "dual_vectors"
 
 
 def dumps(model: Model) -> bytes:
-    """Return the bytes of the model file."""
+    """Return the bytes of an `.npz` file of the model; equal models give equal bytes."""
     arrays: dict[str, np.ndarray[Any, Any]] = {
         "mean": model.mean,
         "std": model.std,
@@ -92,10 +92,11 @@ def dumps(model: Model) -> bytes:
 
 
 def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inputs: Sequence[str] = ()) -> None:
-    """Write the model to a path or into an object store, in one step: the whole file, or the old one stays.
+    """Write the model to a file or to an object of a store; if that fails, an older file stays as it was.
 
-    With `no_clobber` an existing file stays, and `FileError` is raised; `inputs` names files that must not be
-    replaced. Raises `FileError` if the file cannot be written.
+    With `no_clobber`, an existing file is not replaced, and `FileError` is raised. `inputs` names files that must not
+    be replaced, because data were read from them. Raises `FileError` if the file cannot be written, and `ModelError` if
+    it could not be read again.
 
     >>> import pcatool
     >>> model = pcatool.fit("sample_data/houses.csv", components=1)
@@ -109,7 +110,7 @@ def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inpu
 
 
 def _check_readable(model: Model) -> None:
-    """Refuse a model that could not be read again, before its file replaces a good one."""
+    """Raise `ModelError` if the sums over rows of a model could not be read again from its file."""
     try:
         if model.statistic is not None:
             Statistic.of(model.statistic.arrays(), model.n_samples)
@@ -118,7 +119,7 @@ def _check_readable(model: Model) -> None:
 
 
 def load_model(path: str | Path) -> Model:
-    """Read a model that `save_model` or the command line has written; nothing in the file is trusted.
+    """Read a model that `save_model` or the command line has written, and check everything in its file.
 
     Raises `FileError` if the file cannot be read, `ModelError` if it is not a model or is damaged.
 
@@ -131,23 +132,23 @@ def load_model(path: str | Path) -> Model:
 
 
 def read_model(path: str | Path) -> tuple[Model, bytes]:
-    """Read a model as `load_model` does; return it, and the bytes of its file."""
+    """Read and check a model like `load_model`; return the model, and the bytes of its file."""
     source = Input(str(path))
     data = read_file(source, ZIP)
     return loads(data, source.name), data
 
 
 class ArrayInfo(NamedTuple):
-    """One array of a model file, for `pcatool inspect`."""
+    """Facts about one array of a model file, for `pcatool inspect`."""
 
     name: str
-    type: str
+    type: str  # numpy's name, such as float64; "text" for strings
     shape: tuple[int, ...]
-    bytes: int  # unpacked
+    bytes: int  # size of the array, uncompressed
 
 
 def contents(data: bytes) -> list[ArrayInfo]:
-    """Return the arrays in the bytes of a model file, in the order of the file."""
+    """Return facts about each array in the bytes of a model file, in the order of the file."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         arrays = [(name, _member(archive, name, "the model")) for name in _members(archive, "the model")]
     return [
@@ -157,7 +158,7 @@ def contents(data: bytes) -> list[ArrayInfo]:
 
 
 def check_beginning(path: str) -> None:
-    """Raise `ModelError` if a file does not begin as model files do."""
+    """Read the first bytes of a file, and raise `ModelError` if it cannot be a model file."""
     source = Input(path)
     head = read_beginning(source, len(ZIP))
     if head != ZIP:
@@ -207,7 +208,10 @@ def loads(data: bytes, name: str = "the model") -> Model:
 
 
 def _names(array: np.ndarray[Any, Any], name: str) -> tuple[str, ...]:
-    """Return the column names; refuse code points beyond Unicode, which a damaged file may hold."""
+    """Return the column names; raise `ModelError` for code points beyond Unicode, which a damaged file may have.
+
+    `name` is the name of the file, for the error.
+    """
     try:
         return tuple(array.tolist())
     except (SystemError, ValueError):  # code points beyond Unicode
@@ -215,7 +219,7 @@ def _names(array: np.ndarray[Any, Any], name: str) -> tuple[str, ...]:
 
 
 def _kind(arrays: Mapping[str, Any]) -> type[Model]:
-    """Return the class of the model: `KernelModel` if its arrays are there, else `Model`."""
+    """Return the class of the model in a file: `KernelModel` if the file has dual vectors, else `Model`."""
     if KERNEL_ARRAY not in arrays:
         return Model
     from pcatool.kernels.model import KernelModel
@@ -224,12 +228,15 @@ def _kind(arrays: Mapping[str, Any]) -> type[Model]:
 
 
 def _unusable(name: str, why: str) -> ModelError:
-    """Return the error for a file that is not a usable model."""
+    """Return the error for the file `name`, which is not a usable model; `why` is a clause with the reason."""
     return ModelError(f"{show(name)} is not a usable model: {why}", "models are made by pcatool fit")
 
 
 def _members(archive: zipfile.ZipFile, name: str) -> list[str]:
-    """Return the names of the arrays in an archive; refuse odd members, duplicates and missing arrays."""
+    """Return the names of the arrays in an archive; `name` is the name of the file, for errors.
+
+    Raise `ModelError` for members that are not arrays, for duplicates, and if a required array is missing.
+    """
     found = [info.filename for info in archive.infolist()]
     stems = [member.removesuffix(".npy") for member in found]
     odd = [m for m in found if not m.endswith(".npy") or "/" in m or "\\" in m]
@@ -244,9 +251,10 @@ def _members(archive: zipfile.ZipFile, name: str) -> list[str]:
 
 
 def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any, Any]:
-    """Return the array `member` of the archive; `name` is the file's, for errors.
+    """Return the array `member` of the archive; `name` is the name of the file, for errors.
 
-    Raise `ModelError` before memory is allocated if the array is of a wrong type, or declares more than its bytes hold.
+    Raise `ModelError` if the array cannot be read; before memory is allocated, if its type is wrong or its declared
+    shape is too large for its bytes.
     """
     info = archive.getinfo(f"{member}.npy")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -276,9 +284,9 @@ def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any,
 
 
 def _header(stream: Any, version: tuple[int, int]) -> Any:
-    """Return shape, order and type of an array.
+    """Return shape, order and type of an array, read from its header in the npy format of this `version`.
 
-    Python's parser raises `MemoryError` for a deeply nested text; if memory is free, that becomes a `ValueError`.
+    Python's parser raises `MemoryError` for a deeply nested header; if memory is free, raise `ValueError` instead.
     """
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     try:
@@ -290,7 +298,10 @@ def _header(stream: Any, version: tuple[int, int]) -> Any:
 
 
 def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, Any]:
-    """Parse and check the JSON text of settings; refuse a newer format version."""
+    """Return the settings, parsed from the array `meta`; `name` is the name of the file, for errors.
+
+    Raise `ModelError` if the text is not plain JSON, or has no format version or a newer one than this program reads.
+    """
     if arrays["meta"].shape != () or arrays["meta"].dtype.kind != "U":
         raise _unusable(name, "its meta is not text")
     try:
@@ -343,7 +354,11 @@ def _check_json(value: Any, depth: int = 0) -> None:
 def _check_arrays(
     arrays: Mapping[str, np.ndarray[Any, Any]], meta: Mapping[str, Any], name: str, kinds: Mapping[str, str]
 ) -> None:
-    """Refuse arrays whose names, types or shapes differ from the list in `meta`, or from `kinds`."""
+    """Raise `ModelError` if names, types or shapes of the arrays differ from the list in `meta`.
+
+    Raise it also if the numpy kind of an array differs from `kinds` (name -> kind), or its number of dimensions is
+    wrong. `name` is the name of the file.
+    """
     listed = meta.get("arrays")
     if not isinstance(listed, dict):
         raise _unusable(name, "its meta lists no arrays")

@@ -1,4 +1,4 @@
-"""Exchange with scikit-learn: a model as a fitted estimator, and a fitted estimator as a model."""
+"""Convert a model to a fitted scikit-learn estimator, and a fitted estimator to a model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Library(NamedTuple):
 
 @lru_cache(maxsize=1)
 def library() -> Library:
-    """Import scikit-learn and return its classes; raise `UsageError` if it is not installed or does not load."""
+    """Import scikit-learn and return its classes; raise `UsageError` if the import fails."""
     try:
         from sklearn.decomposition import PCA, IncrementalPCA, KernelPCA, TruncatedSVD
         from sklearn.pipeline import Pipeline
@@ -56,7 +56,7 @@ LEAST_DIVISOR = float(np.finfo(np.float64).eps)
 
 
 def estimator(model: Model) -> Any:
-    """Return the model as a fitted estimator with the same transform and inverse_transform.
+    """Convert a linear model to a fitted estimator with the same transform and inverse_transform.
 
     Attributes are those of a fit of the same rows by scikit-learn, except that variances keep the divisor of the model
     (scikit-learn's has ddof 1), and that attributes which the model does not know are nan. Raises `UsageError` if
@@ -74,9 +74,9 @@ def estimator(model: Model) -> Any:
 
 
 def joined(model: Model, steps: list[tuple[str, Any]]) -> Any:
-    """Return one step as it is, several steps as a `Pipeline`.
+    """Return the estimator of a single step, or a `Pipeline` of several steps (name, fitted estimator).
 
-    The first step gets the feature names, unless they are the default names c1, c2, ...
+    The first estimator gets the feature names of the model, unless these are the default names c1, c2, ...
     """
     if model.columns != tuple(f"c{i}" for i in range(1, model.d + 1)):
         steps[0][1].feature_names_in_ = np.array(model.columns, dtype=object)
@@ -84,7 +84,7 @@ def joined(model: Model, steps: list[tuple[str, Any]]) -> Any:
 
 
 def scaler(model: Model) -> Any:
-    """Return the mean and standard deviation of the model as a fitted `StandardScaler`."""
+    """Return a fitted `StandardScaler` that centres and scales rows as the model does."""
     fitted = library().StandardScaler(with_mean=model.centered, with_std=model.standardized)
     fitted.mean_ = np.array(model.mean) if model.centered else _means(model)
     fitted.scale_ = np.array(model.std) if model.standardized else None
@@ -97,7 +97,7 @@ def scaler(model: Model) -> Any:
 
 
 def _check(model: Model) -> None:
-    """Refuse linear models for which scikit-learn has no estimator."""
+    """Raise `UsageError` for a linear model for which scikit-learn has no estimator."""
     if model.meta.get("method") == "supervised":
         raise UsageError("scikit-learn has no supervised PCA", REMEDY)
     if model.rows_centered:
@@ -110,7 +110,7 @@ def _check(model: Model) -> None:
 
 
 def _pca(model: Model, whiten: bool) -> Any:
-    """Return the components of a centred model as a fitted `PCA`, with mean 0 behind a scaler."""
+    """Return the components of a centred model as a fitted `PCA`; if a scaler comes first, the mean is 0."""
     k, largest = model.k, model.possible
     fitted = library().PCA(n_components=k, whiten=whiten)
     _add_axes(fitted, model)
@@ -126,8 +126,8 @@ def _pca(model: Model, whiten: bool) -> Any:
 def _svd(model: Model) -> Any:
     """Return the components of an uncentred model as a fitted `TruncatedSVD`.
 
-    Its variances are those of the scores about their mean, whereas the eigenvalues of the model are about 0. They are
-    nan if the model does not know its column means and variances.
+    Its variances are those of the scores about their mean, whereas the eigenvalues of the model are about 0. The
+    variances are nan if the model does not know the means and variances of its columns.
     """
     fitted = library().TruncatedSVD(n_components=model.k)
     _add_axes(fitted, model)
@@ -144,14 +144,14 @@ def _svd(model: Model) -> Any:
 
 
 def _add_axes(fitted: Any, model: Model) -> None:
-    """Set the attributes that `PCA` and `TruncatedSVD` share."""
+    """Set components, singular values and number of features of `fitted`, a `PCA` or `TruncatedSVD`."""
     fitted.components_ = np.array(model.basis.T, order="C")
     fitted.singular_values_ = np.sqrt(model.eigenvalues[: model.k] * _divisor(model))
     fitted.n_features_in_ = model.d
 
 
 def _divider(divisors: Array, rows: int) -> Any:
-    """Return a scaler that divides scores by `divisors` (k,), for whitening that a `PCA` cannot do itself."""
+    """Return a fitted scaler that divides scores by `divisors` (k,), for whitening that `PCA` cannot do itself."""
     fitted = library().StandardScaler(with_mean=False)
     fitted.mean_, fitted.scale_, fitted.var_ = np.zeros(len(divisors)), divisors, np.square(divisors)
     fitted.n_features_in_ = len(divisors)
@@ -160,12 +160,12 @@ def _divider(divisors: Array, rows: int) -> Any:
 
 
 def _divisor(model: Model) -> float:
-    """Return the divisor of the sums of squares; nan for weighted rows, since scikit-learn has no weights."""
+    """Return the divisor of the variances, n - ddof; nan for weighted rows, since scikit-learn has no weights."""
     return np.nan if "weights" in model.meta else float(model.n_samples - model.ddof)
 
 
 def _means(model: Model) -> Array | None:
-    """Return the column means (d,) of a model that does not subtract them; None if it does not know them."""
+    """Return the column means (d,) of an uncentred model; None if the model does not know them."""
     if model.statistic is not None:
         return np.array(model.statistic.centre.mean)
     return None if model.column_means is None else np.array(model.column_means)
@@ -176,7 +176,7 @@ SKLEARN_KERNELS = {"linear": "linear", "rbf": "rbf", "polynomial": "poly", "sigm
 
 
 def kernel_estimator(model: KernelModel) -> Any:
-    """Return a kernel model as a fitted `KernelPCA`, behind a `StandardScaler` if columns are centred or scaled.
+    """Convert a kernel model to a fitted `KernelPCA`, after a `StandardScaler` if columns are centred or scaled.
 
     Raises `UsageError` if scikit-learn has no such estimator.
     """
@@ -198,7 +198,7 @@ def kernel_estimator(model: KernelModel) -> Any:
 
 
 def _check_kernel(model: KernelModel) -> None:
-    """Refuse kernel models that `KernelPCA` cannot hold."""
+    """Raise `UsageError` for a kernel model that `KernelPCA` cannot represent."""
     name = model.settings.name
     reasons = {
         "scikit-learn has no supervised kernel PCA": model.supervised,
@@ -230,11 +230,11 @@ class SklearnFit:
 
     scaler: Any  # fitted StandardScaler, or None
     pca: Any  # fitted PCA or IncrementalPCA
-    rows: int  # rows fitted
+    rows: int  # number of rows of the fit
     values: Array  # (k,) explained_variance_
-    total: float  # sum of all eigenvalues, also of those dropped
+    total: float  # sum of all eigenvalues, with those that the PCA dropped
     basis: Array  # (d, k)
-    ddof: int  # the values were divided by rows - ddof
+    ddof: int  # `values` were divided by rows - ddof
 
     @property
     def scaled(self) -> bool:
@@ -257,11 +257,12 @@ class SklearnFit:
 def from_sklearn(estimator: Any) -> Model:
     """Convert a fitted scikit-learn estimator to a `Model` with the same scores and reconstructions.
 
-    `estimator` is a fitted `PCA` or `IncrementalPCA`, whitening or not, or a `Pipeline` of a `StandardScaler` and one
-    of them. The model can be saved, inspected and applied. scikit-learn divides variances by n - 1, so ddof is 1. Its
-    `StandardScaler` divides by n, so with a scaler the eigenvalues are those of the correlation matrix with ddof 0
-    (ddof 1 when whitening, which gives the same scores). Only the sum of the eigenvalues that scikit-learn dropped is
-    known. The model has no sums over rows, so it cannot be updated, and no certificate, so its error is unknown.
+    `estimator` is a fitted `PCA` or `IncrementalPCA`, whitening or not, or a `Pipeline` of a `StandardScaler` and a
+    `PCA` or `IncrementalPCA`. The model can be saved, inspected and applied. scikit-learn divides variances by n - 1,
+    so ddof is 1. Its `StandardScaler` divides by n, so with a scaler the eigenvalues are those of the correlation
+    matrix with ddof 0 (ddof 1 when whitening, which gives the same scores). Only the sum of the eigenvalues that
+    scikit-learn dropped is known. The model has no sums over rows, so it cannot be updated, and no certificate, so its
+    error is unknown.
     Raises `UsageError` for other estimators, for estimators that are not fitted, and where scikit-learn is not
     installed; `ModelError` where the attributes do not fit together.
 
@@ -295,7 +296,7 @@ def from_sklearn(estimator: Any) -> Model:
 
 
 def _steps(estimator: Any) -> tuple[Any, Any]:
-    """Return the scaler, or None, and the PCA; refuse other estimators, and estimators that are not fitted."""
+    """Return the scaler, or None, and the PCA; raise `UsageError` for other estimators and for unfitted ones."""
     sk = library()
     steps = [estimator]
     if isinstance(estimator, sk.Pipeline):
@@ -315,23 +316,23 @@ def _steps(estimator: Any) -> tuple[Any, Any]:
 
 
 def _sklearn_fit(scaler: Any, pca: Any) -> SklearnFit:
-    """Read the attributes of a scaler and a PCA; refuse a PCA without variance."""
+    """Read the attributes of a scaler (or None) and a PCA; raise `ModelError` for a PCA without variance."""
     rows = int(getattr(pca, "n_samples_", 0) or getattr(pca, "n_samples_seen_", 0))
     values = np.asarray(pca.explained_variance_, dtype=np.float64)
     basis = np.asarray(pca.components_, dtype=np.float64).T
     if not np.all(np.isfinite(values)) or not np.sum(values) > 0:
         raise ModelError(f"explained_variance_ is {show(values)}: no component has variance", "fit rows that differ")
     total = float(np.sum(values))
-    if len(values) < min(rows, len(basis)):  # some were dropped: the share of the first gives the sum of all
+    if len(values) < min(rows, len(basis)):  # the PCA dropped components: the first share gives the total
         total = max(float(values[0] / np.asarray(pca.explained_variance_ratio_, dtype=np.float64)[0]), total)
     return SklearnFit(scaler, pca, rows, values, total, basis, _ddof(pca, rows, values))
 
 
 def _ddof(pca: Any, rows: int, values: Array) -> int:
-    """Return the ddof of `values`, found from the singular values.
+    """Return the ddof of the variances `values` (k,), 0 or 1, computed from the singular values of the PCA.
 
-    It is 1 in every PCA that scikit-learn has fitted, and may be 0 in one that came from a model. Singular values in
-    single precision are too coarse for this; then 1 is returned.
+    The ddof is 1 in every PCA that scikit-learn has fitted, and may be 0 in a PCA that `to_sklearn` returned. Singular
+    values in single precision are too coarse; then return 1. Raise `ModelError` if they are not finite or do not match.
     """
     singular = np.asarray(pca.singular_values_)
     if not np.all(np.isfinite(singular)):
@@ -345,7 +346,7 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
 
 
 def _zero_or_one(computed: float, what: str) -> int:
-    """Round a computed ddof to 0 or 1; refuse a number that is near neither."""
+    """Round a computed ddof to 0 or 1; raise `ModelError` if it is near neither. `what` names its source."""
     if not min(abs(computed), abs(computed - 1)) <= DDOF_TOLERANCE:
         raise ModelError(f"{what} imply a ddof of {computed:.6g}, not 0 or 1")
     return round(abs(computed))
@@ -374,9 +375,9 @@ def _scaled_spectrum(fit: SklearnFit) -> tuple[Array, Array, float, int]:
 
 
 def _ddof_of_scale(fit: SklearnFit, scale: Array) -> int:
-    """Return the ddof of sigma.
+    """Return the ddof, 0 or 1, of the standard deviations `scale` (d,) of the scaler.
 
-    Scaled columns have variance 1 each, so the sum of all eigenvalues tells the divisor of sigma.
+    Scaled columns have variance 1 each, so the sum of all eigenvalues determines the divisor of sigma.
     """
     variances_sum = float(np.sum(np.asarray(fit.scaler.var_) / np.square(scale)))
     computed = fit.rows - fit.total * (fit.rows - fit.ddof) / variances_sum
@@ -386,7 +387,10 @@ def _ddof_of_scale(fit: SklearnFit, scale: Array) -> int:
 
 
 def _variances(fit: SklearnFit, values: Array, ddof: int) -> Array | None:
-    """Return the variances (d,) of the columns as read, if a scaler or a full basis tells them; else None."""
+    """Return the variances (d,) of the columns as read, with divisor n - ddof; `values` are the eigenvalues.
+
+    Return None if they are unknown: the scaler does not divide columns, or is None, and the PCA dropped components.
+    """
     if fit.scaled:
         scale = np.asarray(fit.scaler.scale_, dtype=np.float64)
         var = np.asarray(fit.scaler.var_, dtype=np.float64)
@@ -401,7 +405,7 @@ def _columns(estimator: Any, d: int) -> tuple[str, ...]:
 
 
 def _meta(fit: SklearnFit, ddof: int, rank: int) -> dict[str, Any]:
-    """Return the settings of the converted model."""
+    """Return the settings `meta` of the model that `from_sklearn` returns."""
     kind = type(fit.pca).__name__
     n_components = fit.pca.n_components
     meta = {

@@ -1,7 +1,7 @@
 """Checks that every model must pass, fitted or read: shapes, order, orthonormality, settings, sums over rows.
 
 `pcatool.options` declares the settings that keep an option of the fit, with their checks; `FOUND_SETTINGS` lists the
-others.
+settings that the fit computes.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ def check_model(model: Model) -> None:
         raise ModelError("variances has a value below 0")
     model.check_basis()
     _check_settings(model)
-    _check_places(model)
+    _check_aligned(model)
     _check_statistic(model)
 
 
 def _check_statistic(model: Model) -> None:
-    """Check the sums over rows, if the model keeps them, against its means, variances and components."""
+    """Raise `ModelError` if the model keeps sums over rows that contradict its means, variances or components."""
     if model.statistic is None:
         return
     if model.variances is None:
@@ -103,7 +103,10 @@ def _check_statistic(model: Model) -> None:
 
 
 def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
-    """Refuse sums over rows of another method, or whose leading components are not those of the model."""
+    """Raise `ModelError` for sums over rows of another method, or with other leading components than the model.
+
+    `divisor` is the divisor of the sums of squares, such as n - ddof.
+    """
     supervised = model.meta.get("method") == "supervised"
     classes = model.meta.get("label_kernel") == "delta"
     if ("cross" in statistic.arrays(), bool(statistic.classes)) != (supervised, supervised and classes):
@@ -122,7 +125,7 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
 
 
 def _check_settings(model: Model) -> None:
-    """Check the settings, the standard deviations and the whitening of a model."""
+    """Raise `ModelError` if settings, standard deviations or whitening of a model are invalid."""
     check_settings(
         model.meta,
         Sizes(model.n_samples, model.columns, model.possible, model.directions, model.k, model.eigenvalues.size),
@@ -137,7 +140,7 @@ def _check_settings(model: Model) -> None:
 
 
 def _check_scale(model: Model) -> None:
-    """Refuse a `std` that is not 1 or, in a standardised model, not the standard deviations of the columns."""
+    """Raise `ModelError` if `std` is not 1 or, in a standardised model, not the standard deviations of the columns."""
     if not model.standardized:
         if np.any(model.std != 1):
             raise ModelError("std is not 1, but the model is not standardised")
@@ -147,8 +150,12 @@ def _check_scale(model: Model) -> None:
             raise ModelError("the model is standardised, but std does not match the column variances")
 
 
-def _check_places(model: Model) -> None:
-    """Refuse eigenvalues out of descending order, except nearly equal ones reordered to match an older model."""
+def _check_aligned(model: Model) -> None:
+    """Raise `ModelError` unless the setting `aligned`, if there is one, explains the order of the eigenvalues.
+
+    `aligned` lists the place that each component has in descending order. Only components with nearly equal eigenvalues
+    may leave that place, to match an older model.
+    """
     places = np.array(model.meta.get("aligned", []), dtype=np.intp) - 1
     if not len(places):
         return
@@ -165,7 +172,7 @@ def _check_places(model: Model) -> None:
 
 
 def check_orthonormal(B: Array, name: str) -> None:
-    """Raise `ModelError` if the columns of B (d, k) are not orthonormal; `name` is for the message."""
+    """Raise `ModelError` if the columns of B (d, k) are not orthonormal; `name` is the name of B in the message."""
     residual = orthonormality(B)
     if not residual <= TOLERANCE:
         raise ModelError(f"{name} is not orthonormal: |B^T B - I| is {residual:.1e}, the bound is {TOLERANCE:.0e}")
@@ -186,17 +193,17 @@ class Sizes(NamedTuple):
 
 
 def _are(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Return a test for lists whose items all pass `test`."""
+    """Return a function that says whether a value is a list whose items all pass `test`."""
     return lambda value: isinstance(value, list) and all(map(test, value))
 
 
 def _is_order(value: Any) -> bool:
-    """Whether a value lists 1, 2, ... once each, in any order."""
+    """Whether a value is a list of 1, 2, ..., n, once each, in any order."""
     return bool(_are(is_count)(value) and value and sorted(value) == list(range(1, len(value) + 1)))
 
 
 def _is_widths(value: Any) -> bool:
-    """Whether a value maps vector columns to their lengths."""
+    """Whether a value is a dict from names of vector columns to their lengths, all at least 1."""
     return isinstance(value, dict) and all(is_count(width) and width > 0 for width in value.values())
 
 
@@ -208,7 +215,7 @@ COUNT = Setting(is_count, "not a count")
 TEXT = Setting(is_text, "not text")
 
 
-# Settings that a fit finds, beside the options of the fit that a model keeps.
+# Settings that a fit computes, in addition to the options of the fit that a model keeps.
 FOUND_SETTINGS = {
     "format_version": Setting(lambda value: is_count(value) and value > 0, "not a whole number of at least 1"),
     "aligned": Setting(_is_order, "not a permutation of the components"),
@@ -228,7 +235,7 @@ FOUND_SETTINGS = {
     "em": Setting(is_object, "not a valid record of an EM fit", ("pca",)),
 }
 
-# Name in `meta` -> setting. Any may be absent; pcatool writes no others.
+# Name in `meta` -> setting. Every setting may be absent; pcatool writes no other settings.
 SETTINGS = checks_of(FitOptions) | FOUND_SETTINGS
 
 # Entries of the record of an EM fit -> test of the value.
@@ -255,7 +262,7 @@ CERTIFICATE_TESTS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
-    """Raise `ModelError` if a setting is invalid, or does not fit other settings or the sizes of the arrays."""
+    """Raise `ModelError` if a setting in `meta` is invalid, or contradicts other settings or sizes of the arrays."""
     method = meta.get("method", "pca")
     if not isinstance(method, str) or method not in METHODS:
         raise ModelError(f"unknown method {show(method)}", "update pcatool")
@@ -274,7 +281,7 @@ def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
 
 
 def _check_method(meta: Mapping[str, Any], method: str) -> None:
-    """Refuse settings that the method does not have, and settings that exclude or need each other."""
+    """Raise `ModelError` for settings that the method does not have, and for settings that exclude or need others."""
     for name, setting in SETTINGS.items():
         if name in meta and setting.methods and method not in setting.methods:
             raise ModelError(f"{name} is {show(meta[name])}, which a {method} model cannot have")
@@ -297,7 +304,7 @@ def _check_method(meta: Mapping[str, Any], method: str) -> None:
 
 
 def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
-    """Refuse a rank, number of constant columns, ddof or number of components that the sizes rule out."""
+    """Raise `ModelError` if rank, number of constant columns, ddof or number of components contradicts the sizes."""
     rank = meta.get("rank", sizes.possible)
     if not 1 <= rank <= sizes.possible:
         raise ModelError(f"rank is {show(rank)}, but must be from 1 to {sizes.possible}")
@@ -313,7 +320,7 @@ def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
 
 
 def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
-    """Refuse a feature `name[i]` whose index is beyond the length of its vector column."""
+    """Raise `ModelError` if a feature `name[i]` has an index beyond the length of its vector column, in `widths`."""
     for column in columns:
         found = re.fullmatch(r"(.*)\[([0-9]+)\]", column, re.ASCII | re.DOTALL) if widths else None
         if found and int(found[2]) >= widths.get(found[1], int(found[2]) + 1):
@@ -321,7 +328,7 @@ def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
 
 
 def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
-    """Refuse a malformed certificate, or one that does not fit the numbers of components and eigenvalues."""
+    """Raise `ModelError` if the certificate is malformed or contradicts the numbers of components and eigenvalues."""
     certificate = meta.get("certificate", {})
     if not _is_record(certificate, CERTIFICATE_TESTS):
         raise ModelError(f"certificate is {show(certificate)}, not a valid certificate")
@@ -341,7 +348,7 @@ def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
 
 
 def _check_em(meta: Mapping[str, Any]) -> None:
-    """Refuse a malformed record of an EM fit, or one in a model whose setting `missing` is not em."""
+    """Raise `ModelError` for a malformed record of an EM fit, or a record in a model whose `missing` is not em."""
     em = meta.get("em")
     if em is None:
         return
