@@ -76,7 +76,7 @@ def merge(*models: Model | str | Path, **settings: Unpack[AlignSettings]) -> Mod
     5
     """
     if not models:
-        raise UsageError("merge needs a model", "give one model or more")
+        raise UsageError("merge needs a model", "give one model or more, as in merge(model_a, model_b)")
     (options,) = option_records(settings, AlignOptions)
     return combining.merge(map(named_model, models), options.align_to, Warnings()).model
 

@@ -179,9 +179,8 @@ def fit_em(
         try:
             return _fit_iteratively(rows, problem, census, k, most_steps, gain, engine)
         except np.linalg.LinAlgError:
-            raise RefusedError(
-                f"the observed cells do not determine {counted(k, 'component')}", "use a smaller -k"
-            ) from None
+            remedy = f"use -k {k - 1} or less" if k > 1 else "leave columns with few values out with -x"
+            raise RefusedError(f"the observed cells do not determine {counted(k, 'component')}", remedy) from None
 
 
 def _several_passes(rows: Rows | SparseRows) -> None:
@@ -209,8 +208,8 @@ def check_number(k: int, census: Census, problem: Problem) -> None:
     most = most_components(census, problem)
     if most < k:
         raise DataError(
-            f"-k {k} of {counted(problem.d, 'column')} needs {grouped(_parameter_count(k, problem))} parameters, "
-            f"but the data have {grouped(int(census.cells.sum()))} observed cells",
+            f"-k {k} with {counted(problem.d, 'column')} needs more than {grouped(_parameter_count(k, problem))} "
+            f"observed cells, but the data have {grouped(int(census.cells.sum()))} observed cells",
             f"use -k {most} or less" if most else "give more rows",
         )
 
@@ -235,8 +234,8 @@ def _parameter_count(k: int, problem: Problem) -> int:
 def _too_many(k: int, census: Census, problem: Problem) -> DataError:
     bound = min(census.rows, problem.d)
     return DataError(
-        f"-k {k}: {counted(census.rows, 'row')} with values and {counted(problem.d, 'column')} give 1 to "
-        f"{counted(bound, 'component')}",
+        f"-k {k} is not possible: {counted(census.rows, 'row')} with values and {counted(problem.d, 'column')} "
+        f"give 1 to {counted(bound, 'component')}",
         f"use -k {bound} or less" if k > bound else "use -k 1 or more",
     )
 
@@ -310,7 +309,7 @@ def _fit_iteratively(
         return Point(at, sums.log_likelihood, covariance, slope, after)
 
     def value(at: Parameters) -> tuple[float, Slope]:
-        doing("bounding the distance to the maximum")
+        doing("bounding the errors of the eigenvalues")
         sums = table.sums(at, problem.center)
         return sums.log_likelihood, Slope.of(sums, at, cells, census.weight)
 

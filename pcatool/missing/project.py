@@ -236,12 +236,12 @@ def policy_for_rows(model: Model, given: str | None, *, fill: bool, reconstructi
         what = "--fill" if fill and given is None else f"--missing {policy}"
         raise UsageError(
             f"{what} needs a model fitted with --method pca, but this model was fitted with --method {method}",
-            f"give --missing keep{', without --fill' if fill else ''}, to leave rows with missing cells empty",
+            f"give --missing keep{' without --fill' if fill else ''} to get empty results for rows with missing cells",
         )
     if policy == "mean" and model.fill_values is None:
         raise UsageError(
-            "--missing mean: the model was fitted without centring and holds no column means",
-            "give --missing project, or fit with --missing mean",
+            "--missing mean needs column means, which this model does not have: it was fitted with --no-center",
+            "give --missing project, or fit the model again with --missing mean",
         )
     return policy
 
@@ -253,5 +253,7 @@ def policy_for_scores(model: Model, given: str | None) -> str:
     score cannot be estimated from the other scores of its row.
     """
     if given in LINEAR_POLICIES:
-        raise UsageError(f"--missing {given} applies to rows, but the input holds scores", "give --missing keep")
+        raise UsageError(
+            f"--missing {given} applies to original rows, but the input holds scores", "give --missing keep"
+        )
     return given or ("keep" if model.meta.get("missing") in ("drop", "em") else "error")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from pcatool.errors import counted, grouped, percent, printable
+from pcatool.errors import counted, percent, printable
 from pcatool.model.model import component_name
 from pcatool.registry import METHODS
 
@@ -131,7 +131,7 @@ def _table(model: Model) -> str:
         _row(j + 1, table.eigenvalue[j], table.share[j], table.cumulative[j], table.share[j] / table.share.max())
         for j in range(shown)
     ]
-    more = f"<div>and {grouped(model.k - shown)} more</div>" if model.k > shown else ""
+    more = f"<div>and {counted(model.k - shown, 'more component')}</div>" if model.k > shown else ""
     return f'<table style="{TABLE}"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>{more}'
 
 
@@ -144,7 +144,7 @@ def _row(component: int, eigenvalue: float, share: float, cumulative: float, len
 
 def _columns(model: Model) -> str:
     names = ", ".join(_text(name) for name in model.columns[:MAX_COLUMNS])
-    return names if model.d <= MAX_COLUMNS else f"{names} and {grouped(model.d - MAX_COLUMNS)} more"
+    return names if model.d <= MAX_COLUMNS else f"{names} and {counted(model.d - MAX_COLUMNS, 'more column')}"
 
 
 def _text(value: object) -> str:

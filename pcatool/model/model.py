@@ -143,9 +143,9 @@ class Model:
     def check_basis(self) -> None:
         """Raise `ModelError` unless `basis` has at most d columns, orthonormal; a subclass checks its own arrays."""
         if self.meta.get("method") == "kernel" or "kernel" in self.meta:
-            raise ModelError("a kernel model needs dual vectors")
+            raise ModelError("the settings describe a kernel model, but the array of dual vectors is missing")
         if self.k > self.d:
-            raise ModelError(f"{self.d} columns cannot have {self.k} components")
+            raise ModelError(f"basis has {self.k} components, but the model has only {counted(self.d, 'column')}")
         check_orthonormal(self.basis, "basis")
 
     @property
@@ -263,8 +263,12 @@ class Model:
         Except with ZCA, Z may have only the first columns of the scores. A row mean that the model subtracts from each
         row is not added again. Raises `DataError` if Z has more columns than the scores.
         """
-        if Z.shape[1] > len(self.score_names()):
-            raise DataError(f"a row has {Z.shape[1]} scores, but the model has {counted(self.k, 'component')}")
+        most = len(self.score_names())
+        if Z.shape[1] > most:
+            raise DataError(
+                f"a row has {Z.shape[1]} scores, but the model gives {counted(most, 'score')} per row",
+                f"leave out the columns after the first {most}",
+            )
         with threads(1):
             if self.whitening == "zca":
                 Z = Z @ self.basis
@@ -396,7 +400,7 @@ def _equal_fields(left: Any, other: Any) -> bool:
 
 def _refuse_change(self: object, *given: object, **named: object) -> NoReturn:
     """Raise `TypeError`; replaces every method of dict and list that would change the object."""
-    raise TypeError("the settings of a model cannot be changed; copy.deepcopy returns a copy that can be changed")
+    raise TypeError("the settings of a model cannot be changed; copy.deepcopy(model.meta) returns a copy that can")
 
 
 class FrozenDict(dict[str, Any]):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from pcatool.errors import ModelError, check_memory, show
+from pcatool.errors import ModelError, check_memory, counted, show
 from pcatool.linalg.row_sums import KINDS as SUMS
 from pcatool.linalg.row_sums import Statistic
 from pcatool.model.model import FORMAT_VERSION, Model
@@ -52,6 +52,9 @@ KINDS = {
     "n_samples": "i",
     "columns": "U",
 }
+
+# Number of dimensions of arrays that are checked before the model is built.
+DIMENSIONS = {"total_variance": 0, "n_samples": 0, "columns": 1, "basis": 2}
 
 # Settings that every model file must have.
 SETTINGS = ("method", "center", "standardize", "ddof")
@@ -177,7 +180,7 @@ def loads(data: bytes, name: str = "the model") -> Model:
         raise
     except Exception as error:  # untrusted bytes: the parser may raise anything
         check_memory(error)
-        raise _unusable(name, "it is empty" if not data else f"it is not an .npz archive ({error})") from None
+        raise _unusable(name, _why_no_archive(data)) from None
     meta = _meta(arrays, name)
     kind = _kind(arrays)
     _check_arrays(arrays, meta, name, {**KINDS, **dict.fromkeys(OPTIONAL, "f"), **SUMS, **kind.EXTRA_ARRAYS})
@@ -186,7 +189,7 @@ def loads(data: bytes, name: str = "the model") -> Model:
         raise _unusable(name, f"it has no array {show(more[0])}")
     missing = [key for key in SETTINGS if key not in meta]
     if missing:
-        raise _unusable(name, f"its meta has no {show(missing[0])}")
+        raise _unusable(name, f"the setting {show(missing[0])} is missing")
     try:
         settings = {key: value for key, value in meta.items() if key != "arrays"}
         model = kind(
@@ -215,7 +218,7 @@ def _names(array: np.ndarray[Any, Any], name: str) -> tuple[str, ...]:
     try:
         return tuple(array.tolist())
     except (SystemError, ValueError):  # code points beyond Unicode
-        raise _unusable(name, "columns has a name that is not valid text") from None
+        raise _unusable(name, "a name in columns is not valid text") from None
 
 
 def _kind(arrays: Mapping[str, Any]) -> type[Model]:
@@ -227,9 +230,16 @@ def _kind(arrays: Mapping[str, Any]) -> type[Model]:
     return KernelModel
 
 
+def _why_no_archive(data: bytes) -> str:
+    """Return why these bytes cannot be opened as a zip archive, as a clause."""
+    if not data:
+        return "it is empty"
+    return "it is a damaged or incomplete .npz archive" if data.startswith(ZIP) else "it is not an .npz archive"
+
+
 def _unusable(name: str, why: str) -> ModelError:
     """Return the error for the file `name`, which is not a usable model; `why` is a clause with the reason."""
-    return ModelError(f"{show(name)} is not a usable model: {why}", "models are made by pcatool fit")
+    return ModelError(f"{show(name)} is not a usable model: {why}", "give a model file written by pcatool fit -o")
 
 
 def _members(archive: zipfile.ZipFile, name: str) -> list[str]:
@@ -303,7 +313,7 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
     Raise `ModelError` if the text is not plain JSON, or has no format version or a newer one than this program reads.
     """
     if arrays["meta"].shape != () or arrays["meta"].dtype.kind != "U":
-        raise _unusable(name, "its meta is not text")
+        raise _unusable(name, "the array 'meta' is not text")
     try:
         # Code points beyond Unicode pass `encode`, but not `decode`.
         meta = json.loads(str(arrays["meta"]).encode().decode())
@@ -312,7 +322,7 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
     except MemoryError:
         raise
     except Exception:
-        raise _unusable(name, "its meta is not plain JSON with a format_version") from None
+        raise _unusable(name, "the array 'meta' is not plain JSON with a format_version") from None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise _unusable(name, f"its format_version is {show(version)}, not a whole number of at least 1")
     if version > FORMAT_VERSION:
@@ -361,17 +371,19 @@ def _check_arrays(
     """
     listed = meta.get("arrays")
     if not isinstance(listed, dict):
-        raise _unusable(name, "its meta lists no arrays")
+        raise _unusable(name, "the array 'meta' lists no arrays")
     for key, array in arrays.items():
         if key == "meta":
             continue
-        if listed.get(key) != [array.dtype.str, list(array.shape)]:
-            raise _unusable(name, f"array {show(key)} differs from its entry in meta")
+        if key not in listed:
+            raise _unusable(name, f"it has an array {show(key)}, which meta does not list")
+        if listed[key] != [array.dtype.str, list(array.shape)]:
+            raise _unusable(name, f"array {show(key)} has another type or shape than meta lists")
         if key in kinds and array.dtype.kind != kinds[key]:
             raise _unusable(name, f"array {show(key)} has the wrong type {array.dtype}")
     for key in listed:
         if key not in arrays:
             raise _unusable(name, f"it has no array {show(key)}, which meta lists")
-    scalars = arrays["total_variance"].shape, arrays["n_samples"].shape
-    if scalars != ((), ()) or arrays["columns"].ndim != 1 or arrays["basis"].ndim != 2:
-        raise _unusable(name, "an array has the wrong number of dimensions")
+    for key, dimensions in DIMENSIONS.items():
+        if arrays[key].ndim != dimensions:
+            raise _unusable(name, f"array {show(key)} has {counted(arrays[key].ndim, 'dimension')}, not {dimensions}")

@@ -42,7 +42,7 @@ def library() -> Library:
     except ImportError as error:
         check_memory(error)
         raise UsageError(
-            f"scikit-learn does not load: {printable(str(error))}",
+            f"scikit-learn cannot be imported: {printable(str(error))}",
             "run pip uninstall scikit-learn, then pip install scikit-learn",
         ) from error
     return Library(PCA, IncrementalPCA, TruncatedSVD, KernelPCA, KernelCenterer, StandardScaler, Pipeline)
@@ -203,7 +203,7 @@ def _check_kernel(model: KernelModel) -> None:
     reasons = {
         "scikit-learn has no supervised kernel PCA": model.supervised,
         "scikit-learn has no step that subtracts the mean of each row": model.rows_centered,
-        "KernelPCA needs all rows of the fit, but this model has landmarks": model.landmarks,
+        "KernelPCA needs all rows of the fit, but this model keeps only landmarks": model.landmarks,
         "KernelPCA needs the kernel matrix of the fit, which a model does not keep": not model.kernel.of_rows,
         f"KernelPCA has no kernel {name}": name not in SKLEARN_KERNELS,
         "KernelPCA always centres its kernel, but this model does not": not model.centered,
@@ -303,7 +303,8 @@ def _steps(estimator: Any) -> tuple[Any, Any]:
         steps = [step for _, step in estimator.steps if step is not None and step != "passthrough"]
     if any(isinstance(step, sk.TruncatedSVD) for step in steps):
         raise UsageError(
-            "a TruncatedSVD stores neither the number of rows nor their sum of squares", f"give {CONVERTIBLE}"
+            "a TruncatedSVD cannot be converted: it stores neither the number of rows nor their sum of squares",
+            f"give {CONVERTIBLE}",
         )
     kinds = [(sk.PCA, sk.IncrementalPCA)] if len(steps) == 1 else [sk.StandardScaler, (sk.PCA, sk.IncrementalPCA)]
     if len(steps) != len(kinds) or not all(map(isinstance, steps, kinds)):
@@ -321,7 +322,9 @@ def _sklearn_fit(scaler: Any, pca: Any) -> SklearnFit:
     values = np.asarray(pca.explained_variance_, dtype=np.float64)
     basis = np.asarray(pca.components_, dtype=np.float64).T
     if not np.all(np.isfinite(values)) or not np.sum(values) > 0:
-        raise ModelError(f"explained_variance_ is {show(values)}: no component has variance", "fit rows that differ")
+        raise ModelError(
+            f"explained_variance_ is {show(values)}: no component has variance", "fit the PCA to rows that differ"
+        )
     total = float(np.sum(values))
     if len(values) < min(rows, len(basis)):  # the PCA dropped components: the first share gives the total
         total = max(float(values[0] / np.asarray(pca.explained_variance_ratio_, dtype=np.float64)[0]), total)
@@ -348,7 +351,9 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
 def _zero_or_one(computed: float, what: str) -> int:
     """Round a computed ddof to 0 or 1; raise `ModelError` if it is near neither. `what` names its source."""
     if not min(abs(computed), abs(computed - 1)) <= DDOF_TOLERANCE:
-        raise ModelError(f"{what} imply a ddof of {computed:.6g}, not 0 or 1")
+        raise ModelError(
+            f"{what} imply a ddof of {computed:.6g}, not 0 or 1", "fit the estimator again, to the same rows"
+        )
     return round(abs(computed))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pcatool.arrays import orthonormality
-from pcatool.errors import ModelError, show
+from pcatool.errors import ModelError, counted, show
 from pcatool.options import FitOptions
 from pcatool.options.fields import Setting, are_names, checks_of, is_count, is_flag, is_number, is_object, is_text
 from pcatool.registry import METHODS, SOLVERS
@@ -80,7 +80,7 @@ def check_model(model: Model) -> None:
     try:
         "".join(model.columns).encode("utf-8")
     except (UnicodeError, SystemError):  # SystemError: code points beyond Unicode, in a damaged file
-        raise ModelError("columns has a name that is not valid text") from None
+        raise ModelError("a name in columns is not valid text") from None
     if model.variances is not None and np.any(model.variances < 0):
         raise ModelError("variances has a value below 0")
     model.check_basis()
@@ -159,8 +159,13 @@ def _check_aligned(model: Model) -> None:
     places = np.array(model.meta.get("aligned", []), dtype=np.intp) - 1
     if not len(places):
         return
-    if "kernel" in model.meta or not model.k <= len(places) <= len(model.eigenvalues):
-        raise ModelError(f"aligned has {len(places)} places, but the model has {model.k} components")
+    if "kernel" in model.meta:
+        raise ModelError("aligned is set, which a kernel model cannot have")
+    if not model.k <= len(places) <= len(model.eigenvalues):
+        raise ModelError(
+            f"aligned lists {counted(len(places), 'component')}, but the model has {model.k} and "
+            f"{counted(len(model.eigenvalues), 'eigenvalue')}"
+        )
     values, by_size = model.eigenvalues, model.eigenvalues.copy()
     by_size[places] = values[: len(places)]
     if np.any(np.diff(by_size) > 0):
@@ -168,7 +173,7 @@ def _check_aligned(model: Model) -> None:
     moved = np.flatnonzero(places != np.arange(len(places)))
     too_different = np.abs(values[moved] - by_size[moved]) > NEAR_EQUAL * by_size[moved]
     if np.any(too_different) or np.any(values[moved] == 0):
-        raise ModelError("aligned moves an eigenvalue to the place of an eigenvalue that is not nearly equal")
+        raise ModelError("aligned changes the order of eigenvalues that are not nearly equal")
 
 
 def check_orthonormal(B: Array, name: str) -> None:
@@ -271,9 +276,9 @@ def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
             raise ModelError(f"{name} is {show(meta[name])}, {setting.why}")
     _check_method(meta, method)
     if not set(meta.get("booleans", ())) <= set(sizes.columns):
-        raise ModelError(f"booleans are {show(meta['booleans'])}, not a list of columns")
+        raise ModelError(f"booleans are {show(meta['booleans'])}, which are not all columns of the model")
     if not set(meta.get("label_numbers", ())) <= set(meta.get("labels", ())):
-        raise ModelError(f"label_numbers are {show(meta['label_numbers'])}, not a list of labels")
+        raise ModelError(f"label_numbers are {show(meta['label_numbers'])}, which are not all labels of the model")
     _check_sizes(meta, sizes)
     _check_vectors(meta.get("vectors", {}), sizes.columns)
     _check_certificate(meta, sizes)
@@ -309,8 +314,9 @@ def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
     if not 1 <= rank <= sizes.possible:
         raise ModelError(f"rank is {show(rank)}, but must be from 1 to {sizes.possible}")
     constant = meta.get("constant_columns", 0)
-    if constant > len(sizes.columns) - meta.get("center", True):
-        raise ModelError(f"constant_columns is {constant}, but the model has {len(sizes.columns)} columns")
+    most = len(sizes.columns) - meta.get("center", True)
+    if constant > most:
+        raise ModelError(f"constant_columns is {constant}, but must be at most {most}")
     # A frequency weight counts a row several times, so a single row can have a divisor above 0.
     if sizes.rows <= meta.get("ddof", 0) and meta.get("weights_kind") != "frequency":
         raise ModelError(f"ddof is {meta['ddof']}, but must be below the number of rows, {sizes.rows}")
@@ -324,7 +330,9 @@ def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
     for column in columns:
         found = re.fullmatch(r"(.*)\[([0-9]+)\]", column, re.ASCII | re.DOTALL) if widths else None
         if found and int(found[2]) >= widths.get(found[1], int(found[2]) + 1):
-            raise ModelError(f"the vector columns are {show(widths)}, but the model has a column {show(column)}")
+            raise ModelError(
+                f"column {show(column)} has an index beyond its vector column, whose length is {widths[found[1]]}"
+            )
 
 
 def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
@@ -334,12 +342,14 @@ def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
         raise ModelError(f"certificate is {show(certificate)}, not a valid certificate")
     errors, vouched = certificate.get("relative_error", []), certificate.get("vouched", [])
     if len(errors) < len(vouched) or any(good and error is None for error, good in zip(errors, vouched, strict=False)):
-        raise ModelError("certificate vouches for components without a bound")
+        raise ModelError("certificate marks a component as vouched that has no relative_error")
     if "vouched" in certificate and len(errors) != len(vouched):
         raise ModelError("certificate has relative_error and vouched of different lengths")
     minimum = min(sizes.kept, meta.get("rank", sizes.kept))  # components beyond the rank have no bound
     if "vouched" in certificate and not minimum <= len(vouched) <= sizes.known:
-        raise ModelError(f"certificate has bounds of {len(vouched)} components, not of {minimum} to {sizes.known}")
+        raise ModelError(
+            f"certificate lists {counted(len(vouched), 'component')}, but must list {minimum} to {sizes.known}"
+        )
     for pair in certificate.get("close_pairs", []):
         if not 1 <= min(pair) < max(pair) <= sizes.known:
             raise ModelError(

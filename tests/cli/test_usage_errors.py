@@ -142,7 +142,7 @@ REFUSED = {
     "fit triples.csv --triples u,i,v --missing em -k 0.9 -o x": (2, "with most cells missing, EM needs a number of"),
     "fit triples.csv --triples u,i,v --missing em -k 1 --plan": (
         3,
-        "-k 1 of 2 columns needs 5 parameters, but the data have",
+        "-k 1 with 2 columns needs more than 5 observed cells, but the data have",
     ),
     "fit weights.csv --weights t -o x": (3, "weights.csv: --weights 't' is a text column; name a column of numbers"),
     "fit weights.csv --weights a,w -o x": (3, "weights.csv: --weights 'a,w' names 2 columns; name one column"),

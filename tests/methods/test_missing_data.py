@@ -144,7 +144,9 @@ def test_lines_that_em_cannot_fit_are_refused_by_plan_and_fit(rng: np.random.Gen
     X = rng.normal(size=(4, 3))
     X[range(4), [0, 1, 2, 0]] = np.nan
     for work in (pcatool.plan, pcatool.fit):
-        with pytest.raises(DataError, match="of 3 columns needs 9 parameters, but the data have 8 observed cells"):
+        with pytest.raises(
+            DataError, match="with 3 columns needs more than 9 observed cells, but the data have 8 observed cells"
+        ):
             work(lines_of(X), **TRIPLES, missing="em", components=3)
         with pytest.raises(UsageError, match=r"EM needs a number of components, not .*0\.9"):
             work(lines_of(X), **TRIPLES, missing="em", components=0.9)

@@ -352,7 +352,7 @@ AT = ["--triples", "user,item,rating"]
         ('user,item,rating\nann,tea,"$1,200"\n', [], "'$1,200' is not a plain number; read the table with"),
         ("user,item,rating\n", [], "no rows to fit"),
         ("user,item,rating\nann,tea,\nbob,pie,NA\n", [], "every cell is missing"),
-        (GOOD, ["-k", "3"], "-k 3 of 3 columns needs 9 parameters, but the data have 8 observed cells"),
+        (GOOD, ["-k", "3"], "-k 3 with 3 columns needs more than 9 observed cells, but the data have 8 observed cells"),
         (GOOD, ["-k", "4", "--absent", "zero"], "-k 4"),
         (
             GOOD,

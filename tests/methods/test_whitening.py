@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import ortho_group
 
 import pcatool
-from pcatool.errors import ModelError, RefusedError, UsageError
+from pcatool.errors import DataError, ModelError, RefusedError, UsageError
 from pcatool.model.npz import dumps, loads
 from solvers.cases import EXACT_SOLVERS, Array
 
@@ -132,6 +132,8 @@ def test_zca_keeps_the_names_and_fewer_components_keep_the_width() -> None:
     model = pcatool.fit(rows(), components=6, whiten="zca")
     assert model.score_names() == list(model.columns)
     assert pcatool.transform(model, rows(), components=2).shape == (400, 8)
+    with pytest.raises(DataError, match=r"a row has 9 scores, but the model gives 8 scores per row; leave out the col"):
+        model.reconstruct(np.zeros((1, 9)))
 
 
 def test_a_zero_eigenvalue_is_refused_unless_epsilon_covers_it() -> None:

@@ -481,25 +481,25 @@ REFUSED: dict[str, tuple[Array, int, type[PcatoolError], str]] = {
         np.ones((3, 2)),
         3,
         DataError,
-        "-k 3: 3 rows with values and 2 columns give 1 to 2 components; use -k 2 or less",
+        "-k 3 is not possible: 3 rows with values and 2 columns give 1 to 2 components; use -k 2 or less",
     ),
     "no component": (
         np.ones((3, 2)),
         0,
         DataError,
-        "-k 0: 3 rows with values and 2 columns give 1 to 2 components; use -k 1 or more",
+        "-k 0 is not possible: 3 rows with values and 2 columns give 1 to 2 components; use -k 1 or more",
     ),
     "fewer cells than numbers": (
         punched(made(9, 8, [4, 2], 1, 0).X, 0.4, 0),
         6,
         DataError,
-        "-k 6 of 8 columns needs 42 parameters, but the data have 41 observed cells; use -k 5 or less",
+        "-k 6 with 8 columns needs more than 42 observed cells, but the data have 41 observed cells; use -k 5 or less",
     ),
     "hardly any cells": (
         np.array([[1.0, N], [N, 2.0], [3.0, N], [N, 5.0]]),
         1,
         DataError,
-        "-k 1 of 2 columns needs 5 parameters, but the data have 4 observed cells; give more rows",
+        "-k 1 with 2 columns needs more than 5 observed cells, but the data have 4 observed cells; give more rows",
     ),
     "constant columns": (
         punched(np.ones((20, 3)), 0.1, 0),
@@ -530,8 +530,10 @@ def test_cells_that_determine_nothing_are_refused(holed: Array, monkeypatch: pyt
         raise np.linalg.LinAlgError("Singular matrix")
 
     monkeypatch.setattr(em.Slope, "of", fails)
-    with pytest.raises(RefusedError, match=r"the observed cells do not determine 3 components; use a smaller -k"):
+    with pytest.raises(RefusedError, match=r"the observed cells do not determine 3 components; use -k 2 or less"):
         fit(holed, 3)
+    with pytest.raises(RefusedError, match=r"do not determine 1 component; leave columns with few values out with -x"):
+        fit(holed, 1)
 
 
 def test_a_step_that_cannot_be_worked_out_is_not_taken(holed: Array, monkeypatch: pytest.MonkeyPatch) -> None:

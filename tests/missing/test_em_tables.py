@@ -103,8 +103,13 @@ def test_every_cell_of_the_lecture_is_filled(typed: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("k", "code", "said"),
     [
-        ("3", 3, "-k 3 of 6 columns needs 22 parameters, but the data have 19 observed cells; use -k 2 or less"),
-        ("9", 3, "-k 9: 4 rows with values and 6 columns give 1 to 4 components; use -k 4 or less"),
+        (
+            "3",
+            3,
+            "-k 3 with 6 columns needs more than 22 observed cells, but the data have 19 observed cells; "
+            "use -k 2 or less",
+        ),
+        ("9", 3, "-k 9 is not possible: 4 rows with values and 6 columns give 1 to 4 components; use -k 4 or less"),
         ("all", 0, ""),
         ("0.9", 0, ""),
         ("kaiser", 0, ""),
@@ -121,7 +126,7 @@ def test_the_plan_of_triples_is_refused_as_the_fit_is(typed: Callable[..., Any])
     said = [typed(f"fit ratings.csv --triples book,reader,stars -k 40 {more}") for more in ("--plan", "-o k.npz")]
     assert [done.returncode for done in said] == [3, 3]
     assert said[0].stderr == said[1].stderr
-    assert "parameters, but the data have" in said[0].stderr
+    assert "observed cells, but the data have" in said[0].stderr
 
 
 def test_the_plan_of_triples_that_are_all_there_is_that_of_their_table(typed: Callable[..., Any]) -> None:
@@ -243,9 +248,10 @@ DOCUMENTED = {
     DataError: (
         r"columns? .* (has|have) no value; leave the columns? out with exclude",
         r"every cell is missing; give rows with values",
-        r"components=\d+ of \d+ columns needs \d+ parameters, but the data have \d+ observed cells; "
+        r"components=\d+ with \d+ columns needs more than [\d,]+ observed cells, "
+        r"but the data have [\d,]+ observed cells; "
         r"(use compon|give more)",
-        r"components=\d+: \d+ rows with values and \d+ columns give 1 to \d+ components; use components",
+        r"components=\d+ is not possible: \d+ rows with values and \d+ columns give 1 to \d+ components; use comp",
         r"components=\d+ is more than the data can have: .*; use components=\d+ or less",
         r"all \d+ columns are constant: .*; add a column that varies",
         r"every value is 0: .*; give a table with values",
@@ -254,7 +260,7 @@ DOCUMENTED = {
     ),
     RefusedError: (
         r"squares of the values of columns? .* (over|under)flow a double; rescale the columns?",
-        r"the observed cells do not determine \d+ components; use a smaller (value of )?components",
+        r"the observed cells do not determine \d+ components?; (use components=\d+ or less|leave columns)",
     ),
 }
 

@@ -93,7 +93,7 @@ def test_the_maximum_is_no_farther_than_claimed() -> None:
         try:
             fitted = fit(X, k, **settings)
         except DataError as error:
-            assert "parameters, but the data have" in str(error) or "no value; leave the column" in str(error), seed
+            assert "observed cells, but the data have" in str(error) or "no value; leave the column" in str(error), seed
             continue
         bounded = fitted.bounded()
         if not fitted.iterations or not bounded.proved:

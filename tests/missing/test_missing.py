@@ -636,7 +636,7 @@ def test_too_few_cells_for_the_components(holed: Array) -> None:
     X = np.where(np.tri(6, 8, -1, dtype=bool)[:, ::-1], np.nan, holed[100:106])
     with pytest.raises(
         DataError,
-        match=r"components=6 of 8 columns needs 42 parameters, but the data have \d+ observed cells; use components=\d",
+        match=r"components=6 with 8 columns needs more than 42 observed cells, but the data have \d+ observed cells;",
     ):
         pcatool.fit(X, components=6, missing="em")
     with pytest.raises(DataError, match=r"components=9"):
@@ -665,7 +665,10 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
         ),
         (lambda: pcatool.reconstruct(em, frame, fill=True, missing="error"), 'give missing="mean", project or em'),
         (lambda: pcatool.transform(em, frame, missing="drop"), 'missing="drop" is for fits'),
-        (lambda: pcatool.transform(without_means, holed, missing="mean"), "holds no column means; give missing="),
+        (
+            lambda: pcatool.transform(without_means, holed, missing="mean"),
+            "does not have: it was fitted with center=False; give missing=",
+        ),
         (
             lambda: pcatool.transform(kernel, holed, missing="project"),
             'needs a model fitted with method="pca", but this model was fitted with method="kernel"',
@@ -684,7 +687,7 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
         said = f"{next(iter(more))}=True needs the original rows, but the input holds scores"
         refused.append((lambda more=more: pcatool.reconstruct(em, scores, **more), said))
     refused.append(
-        (lambda: pcatool.reconstruct(em, scores, missing="em"), 'missing="em" applies to rows, but the input')
+        (lambda: pcatool.reconstruct(em, scores, missing="em"), 'missing="em" applies to original rows, but the input')
     )
     for call, said in refused:
         with pytest.raises(UsageError) as caught:

@@ -51,13 +51,13 @@ def test_shares_are_in_a_small_table() -> None:
         )
     assert "30 rows, 12 columns; 3 components kept" in page.text
     assert "centred, standardised, divisor n (ddof 0); solver covariance" in page.text
-    assert "columns: c1, c2, c3, c4, c5, c6, c7, c8 and 4 more" in page.text
+    assert "columns: c1, c2, c3, c4, c5, c6, c7, c8 and 4 more columns" in page.text
 
 
 def test_of_many_components_the_others_are_counted() -> None:
     page = Page(pcatool.fit(X, components=12)._repr_html_())
     assert page.tags.count("tr") == 11
-    assert "and 2 more" in page.text
+    assert "and 2 more components" in page.text
 
 
 def test_nothing_in_it_runs_or_is_loaded_and_it_takes_the_colours_of_the_page() -> None:

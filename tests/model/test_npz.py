@@ -222,13 +222,13 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "mean of another length": (with_array("mean", np.ones(5)), "mean"),
     "mean as integers": (with_array("mean", np.ones(6, np.int64)), "mean"),
     "n_samples as float": (with_array("n_samples", 40.0), "n_samples"),
-    "n_samples as an array": (with_array("n_samples", np.array([40])), "dimensions"),
+    "n_samples as an array": (with_array("n_samples", np.array([40])), "'n_samples' has 1 dimension, not 0"),
     "n_samples zero": (with_array("n_samples", 0), "rows"),
-    "total_variance as an array": (with_array("total_variance", np.array([6.0])), "dimensions"),
+    "total_variance as an array": (with_array("total_variance", np.array([6.0])), "_variance' has 1 dimension, not 0"),
     "columns as numbers": (with_array("columns", np.arange(6)), "columns"),
     "columns twice": (with_array("columns", np.array(list("abcabc"))), "same name"),
-    "columns in two dimensions": (with_array("columns", np.array([list("abcdef")])), "dimensions"),
-    "basis in one dimension": (with_array("basis", MODEL.basis[:, 0]), "dimensions"),
+    "columns in two dimensions": (with_array("columns", np.array([list("abcdef")])), "columns' has 2 dimensions, not"),
+    "basis in one dimension": (with_array("basis", MODEL.basis[:, 0]), "'basis' has 1 dimension, not 2"),
     "basis transposed": (with_array("basis", MODEL.basis.T), ""),
     "basis oblique": (with_array("basis", CUT), "orthonormal"),
     "basis huge": (with_array("basis", MODEL.basis * 1e300), "orthonormal"),
@@ -279,7 +279,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a member of another kind": (packed({**members(), "readme.txt": b"hello"}), "readme.txt"),
     "a member in a folder": (packed({**members(), "a/b.npy": npy_bytes(1.0)}), "a/b.npy"),
     "a member above": (packed({**members(), "../b.npy": npy_bytes(1.0)}), "../b.npy"),
-    "a member that meta does not list": (changed("b", npy_bytes(1.0)), "b"),
+    "a member that meta does not list": (changed("b", npy_bytes(1.0)), "it has an array 'b', which meta does not list"),
     # Settings.
     "meta as numbers": (changed("meta", npy_bytes(np.ones(3))), "meta"),
     "meta no JSON": (changed("meta", npy_bytes("{")), "meta"),
@@ -353,10 +353,13 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             "whiten is 'pca', which a supervised model cannot have": {**SUPERVISED, "whiten": "pca", "epsilon": 0.0},
             "missing is 'mean', which a supervised model cannot have": {**SUPERVISED, "missing": "mean"},
             "label_gamma is '1.0', but label_kernel is not rbf": {**SUPERVISED, "label_gamma": 1.0},
-            "label_numbers are '['v']', not a list of labels": {**SUPERVISED, "label_numbers": ["v"]},
+            "label_numbers are '['v']', which are not all labels of the model": {**SUPERVISED, "label_numbers": ["v"]},
             "weights_kind is 'reliability', but weights is missing": {"weights_kind": "reliability"},
             "epsilon is '0.5', but whiten is missing": {"epsilon": 0.5},
             "the model whitens, but epsilon is missing": {"whiten": "pca"},
+            "constant_columns is 6, but must be at most 5": {"constant_columns": 6},
+            "booleans are '['zzz']', which are not all columns of the model": {"booleans": ["zzz"]},
+            "aligned lists 1 component, but the model has": {"aligned": [1]},
             "missing is 'error', but the model was fitted by EM": {"em": STEPS},
         }.items()
     },
@@ -454,8 +457,10 @@ def test_what_has_no_end_is_refused_by_its_beginning(tmp_path: Path) -> None:
 
 
 def test_cut_off_anywhere_is_refused() -> None:
-    for length in range(0, len(GOOD), 50):
-        refusal(GOOD[:length])
+    assert "it is empty" in refusal(b"")
+    assert "it is not an .npz archive;" in refusal(GOOD[:3])
+    for length in range(50, len(GOOD), 50):
+        assert "it is a damaged or incomplete .npz archive;" in refusal(GOOD[:length])
 
 
 def test_what_stands_before_or_behind_does_not_matter_or_is_refused() -> None:

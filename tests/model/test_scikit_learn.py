@@ -175,7 +175,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "kernel not centred": ({"method": "kernel", "kernel": "rbf", "center": False}, "always centres its kernel"),
     "other kernel": ({"method": "kernel", "kernel": "laplacian"}, "KernelPCA has no kernel laplacian"),
     "graph": ({"method": "kernel", "kernel": "isomap", "neighbours": 30}, "KernelPCA has no kernel isomap"),
-    "landmarks": ({"method": "kernel", "kernel": "rbf", "landmarks": 20}, "this model has landmarks"),
+    "landmarks": ({"method": "kernel", "kernel": "rbf", "landmarks": 20}, "this model keeps only landmarks"),
     "kernel of centred rows": ({"method": "kernel", "kernel": "rbf", "center_rows": True}, "the mean of each row"),
 }
 
@@ -358,7 +358,7 @@ def test_what_is_not_taken_is_refused_with_the_reason(case: str) -> None:
 def test_rows_that_do_not_vary_and_edited_attributes() -> None:
     with np.errstate(all="ignore"):
         flat = PCA(1).fit(np.ones((4, 2)))
-    with pytest.raises(pcatool.ModelError, match="no component has variance; fit rows that differ"):
+    with pytest.raises(pcatool.ModelError, match="no component has variance; fit the PCA to rows that differ"):
         pcatool.from_sklearn(flat)
     edited = PCA(2).fit(X)
     edited.components_ = edited.components_ * 2

@@ -97,7 +97,7 @@ def test_models_are_read_wherever_one_is_taken(
     assert printed("reconstruct", far, data) == printed("reconstruct", near, str(tmp_path / "t.csv"))
     for words, code, said in (
         (["transform", data, far], 2, "; name the model first, then the data"),
-        (["scree", store.put("t.npz", text)], 4, "; models are made by pcatool fit"),
+        (["scree", store.put("t.npz", text)], 4, "; give a model file written by pcatool fit -o"),
         (["fit", data, "--align-to", store.uri("none.npz"), "-o", near], 5, "; leave out --align-to"),
     ):
         got = code_and_text(words, capsys)
