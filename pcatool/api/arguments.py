@@ -76,7 +76,7 @@ def model_of(model: Model | str | Path) -> Model:
 
 
 def model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
-    """Return the subject if it is a model, the model in its file if it is a path of one, else a fit of it as data.
+    """Return the model that `subject` is, or that it is a path to; else fit a model to `subject` as data.
 
     For data, `settings` are those of `fit`. For a model, only the setting `components` is valid, which keeps the first
     components; raise `UsageError` for other settings.

@@ -107,7 +107,7 @@ def errors_name_settings(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _refit(columns: str) -> str:
-    """Return the text of a call of `refit` that leaves out `columns`, an argument of -x; "..." if it is empty."""
+    """Return a call of `refit`, as text, that excludes `columns`, an argument of -x; `exclude=...` without columns."""
     return f"refit(model, exclude={' '.join(shlex.split(columns))!r})" if columns else "refit(model, exclude=...)"
 
 

@@ -63,7 +63,7 @@ def group_by_columns(columns: NDArray[np.int32], keys: Keys) -> tuple[Index, Ind
 
 
 def _group_equal_rows(keys: Keys, rows: NDArray[Any]) -> tuple[Index, Index]:
-    """Group equal rows (h, c), whose `keys` (h,) are equal, too.
+    """Group equal rows (h, c); `keys` (h,) are hashes of the rows.
 
     Return the first row of each group and the group number of each row, (h,). If different rows share a key, each row
     is a group of its own.
@@ -77,7 +77,7 @@ def _group_equal_rows(keys: Keys, rows: NDArray[Any]) -> tuple[Index, Index]:
 def order_by_group(group: Index) -> tuple[Index, Index]:
     """Sort rows by the number of their group, `group` (n,).
 
-    Return the row indices in this order, (n,), and the position in it where each of u groups begins, (u,).
+    Return the row indices in this order, (n,), and the position where each of u groups begins in this order, (u,).
     """
     together = np.argsort(group, kind="stable")
     return together, np.flatnonzero(np.diff(group[together], prepend=-1))

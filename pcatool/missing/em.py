@@ -167,7 +167,7 @@ def fit_em(
     `census` is the result of `take_census`, if it is known. EM ends after `most_steps` steps, or when steps gain less
     than `gain` in log-likelihood per observed cell. `engine` works on rows in compressed form; `Rows` have an engine of
     their own. Raise `DataError` for too few rows or cells for k components, for columns without cells and for rows
-    without variance; `RefusedError` if the observed cells do not determine k components, or for unsuitable weights.
+    without variance; `RefusedError` if the observed cells do not determine k components, and for unsuitable weights.
     """
     _several_passes(rows)
     with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):

@@ -322,7 +322,7 @@ class Slope(NamedTuple):
         return self._vector(self.rest / self.at.noise, (self.squares / self.at.noise - self.cells) / 2)
 
     def scaled(self, gradient: Array) -> Array:
-        """Return a gradient (d k + d + 1,) divided by the curvature of the expected log-likelihood, as a move."""
+        """Return a gradient (d k + d + 1,) divided by the curvature of the expected log-likelihood: a Newton step."""
         d, k = self.at.W.shape
         rest = np.column_stack([gradient[: d * k].reshape(d, k), gradient[d * k : -1]])[:, : self.rest.shape[1]]
         return self._vector(self.at.noise * self._solved(rest), 2 * float(gradient[-1]) / self.cells)

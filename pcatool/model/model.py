@@ -400,7 +400,7 @@ def _equal_fields(left: Any, other: Any) -> bool:
 
 def _refuse_change(self: object, *given: object, **named: object) -> NoReturn:
     """Raise `TypeError`; replaces every method of dict and list that would change the object."""
-    raise TypeError("the settings of a model cannot be changed; copy.deepcopy(model.meta) returns a copy that can")
+    raise TypeError("the settings of a model cannot be changed; change a copy, which copy.deepcopy(model.meta) returns")
 
 
 class FrozenDict(dict[str, Any]):

@@ -162,10 +162,8 @@ def _check_aligned(model: Model) -> None:
     if "kernel" in model.meta:
         raise ModelError("aligned is set, which a kernel model cannot have")
     if not model.k <= len(places) <= len(model.eigenvalues):
-        raise ModelError(
-            f"aligned lists {counted(len(places), 'component')}, but the model has {model.k} and "
-            f"{counted(len(model.eigenvalues), 'eigenvalue')}"
-        )
+        listed = counted(len(places), "component")
+        raise ModelError(f"aligned lists {listed}, but must list {model.k} to {len(model.eigenvalues)}")
     values, by_size = model.eigenvalues, model.eigenvalues.copy()
     by_size[places] = values[: len(places)]
     if np.any(np.diff(by_size) > 0):

@@ -359,7 +359,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             "the model whitens, but epsilon is missing": {"whiten": "pca"},
             "constant_columns is 6, but must be at most 5": {"constant_columns": 6},
             "booleans are '['zzz']', which are not all columns of the model": {"booleans": ["zzz"]},
-            "aligned lists 1 component, but the model has": {"aligned": [1]},
+            "aligned lists 1 component, but must list 3 to": {"aligned": [1]},
             "missing is 'error', but the model was fitted by EM": {"em": STEPS},
         }.items()
     },
