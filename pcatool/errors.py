@@ -431,7 +431,7 @@ def missing_package(error: ImportError, needs: str, extra: str) -> FileError:
     """
     check_memory(error)
     package = str(error.name).partition(".")[0]
-    return FileError(f"{needs} the package {package}", f"install it: pip install 'pcatool[{extra}]'")
+    return FileError(f"{needs} the package {package}", f"run pip install 'pcatool[{extra}]'")
 
 
 class LostError(BlamelessError):

@@ -121,7 +121,7 @@ def model_of(path: str, inputs: Sequence[str] | None) -> Model:
     from pcatool.model.npz import load_model
 
     if path == STDIN and (not inputs or STDIN in inputs):
-        raise UsageError("standard input cannot be both the model and the data", "name a file for one of them")
+        raise UsageError("standard input cannot be both the model and the data", "give the model or the data as a file")
     try:
         return load_model(path)
     except ModelError as error:

@@ -95,7 +95,7 @@ class MemoryNeeds(NamedTuple):
             what, remedy = f"--landmarks {self.options.landmarks} needs about {need_text(need)}", "give fewer landmarks"
         else:
             rows = f"about {grouped(n or 0)} rows" if how == "about" else f"{grouped(n or 0)} rows ({how})"
-            what = f"kernel PCA of {rows} needs {need_text(need)} for matrices of {n} x {n}"
+            what = f"kernel PCA of {rows} needs {need_text(need)} for matrices of {grouped(n or 0)} x {grouped(n or 0)}"
             remedy = "give fewer rows"
             for m in LANDMARKS if self.kernel.of_rows and not self.kernel.graph else ():
                 if self._replace(options=replace(self.options, landmarks=m)).peak(n) <= limit:

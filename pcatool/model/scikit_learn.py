@@ -37,7 +37,7 @@ def library() -> Library:
         from sklearn.preprocessing import KernelCenterer, StandardScaler
     except ModuleNotFoundError as error:
         package = "scikit-learn" if str(error.name).partition(".")[0] == "sklearn" else error.name
-        remedy = "install it: pip install scikit-learn"
+        remedy = "run pip install scikit-learn"
         raise UsageError(f"to_sklearn and from_sklearn need the package {package}", remedy) from None
     except ImportError as error:
         check_memory(error)

@@ -311,7 +311,7 @@ def _without_partitions(
         column = columns[i]
         if column.partition and not terms:
             first = f"first value {show(column.example)}" if column.example else "no values"
-            hint = "; name it with -c to use it" if column.kind == "number" else ""
+            hint = "; name the column with -c to use it" if column.kind == "number" else ""
             reporter.note(f"left out partition column {show(column.name)} ({first}{hint})")
     return [(i, element) for i, element in chosen if not columns[i].partition or columns[i].name in named]
 
@@ -348,15 +348,18 @@ def _features(
         first = f"first value {show(column.example)}" if column.example else "no values"
         if named:
             stored = f" and has type {column.arrow_type}" if column.arrow_type else ""
-            what = f"column {show(column.name)} holds no numbers ({first}){stored}"
-            there, remedy = "folder names" if column.partition else where, "name only columns of numbers"
+            kind = "partition column" if column.partition else "column"
+            what, remedy = (
+                f"{kind} {show(column.name)} holds no numbers ({first}){stored}",
+                "name only columns of numbers",
+            )
             if column.numbers_in_text == "some":
                 what = f"column {show(column.name)} mixes text and numbers ({first}){stored}"
                 remedy += _or_leave_out(i, columns)
-            raise DataError(f"{there}: {what}", remedy)
-        hint = "; name it with -c to use it as 0 and 1" if column.kind == "boolean" else ""
+            raise DataError(f"{where}: {what}", remedy)
+        hint = "; name the column with -c to use it as 0 and 1" if column.kind == "boolean" else ""
         if column.numbers_in_text == "all":
-            hint = f", type {column.arrow_type}; name it with -c to read its numbers"
+            hint = f", type {column.arrow_type}; name the column with -c to read its numbers"
         elif column.numbers_in_text == "some":
             hint = "; the column mixes text and numbers"
         reporter.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")

@@ -341,7 +341,7 @@ def check_pixels(size: tuple[float, float], picture: PictureOptions) -> None:
     dpi = picture.dpi or DPI
     width, height = size
     if width * height * dpi * dpi > MOST_PIXELS:
-        pixels = f"{width * dpi:.0f} x {height * dpi:.0f} pixels"
+        pixels = f"{width * dpi:,.0f} x {height * dpi:,.0f} pixels"
         raise RefusedError(f"a picture of {pixels} is too large", "give a smaller --size or --dpi")
 
 

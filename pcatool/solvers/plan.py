@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pcatool.arrays import QUEUED_TASKS, block_rows, most_tasks
-from pcatool.errors import RefusedError
+from pcatool.errors import RefusedError, counted, grouped
 from pcatool.registry import SOLVERS
 from pcatool.resources import admitting, limit_text, need_text
 from pcatool.solvers.base import Estimate, Problem, Solver, estimate_in_memory
@@ -131,12 +131,13 @@ class Plan(NamedTuple):
         need = need_text(self.peak_bytes)
         if self.scoring:
             raise RefusedError(
-                f"scoring the rows needs about {need}, {limit_text(limit)}",
+                f"scoring the rows needs about {need}; {limit_text(limit)}",
                 "leave out --scores, and run transform with the model; or give a smaller -k, or --threads 1",
             )
-        size = f"{self.rows} x {self.columns}" if self.rows is not None else f"{self.columns} columns"
+        columns = grouped(self.columns)
+        size = f"{grouped(self.rows)} x {columns}" if self.rows is not None else counted(self.columns, "column")
         what = f"solver {self.solver}" if self.remedy is None else "the fit"
-        raise RefusedError(f"{what} needs about {need} for {size}, {limit_text(limit)}", self._remedy(limit, problem))
+        raise RefusedError(f"{what} needs about {need} for {size}; {limit_text(limit)}", self._remedy(limit, problem))
 
     def _remedy(self, limit: int, problem: Problem) -> str:
         """Return the remedy for a peak above `limit` bytes: options with which the fit would run, or other advice."""

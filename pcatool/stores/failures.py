@@ -18,11 +18,11 @@ TRY_LATER = "try again later"
 # Patterns in the texts of the libraries, with message and remedy; the first match counts. NOT_THERE: the name is wrong,
 # which raises `FileError`. REFUSED: the store refuses or fails, and the object is not at fault: `BlamelessError`.
 NOT_THERE = (
-    (r"NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound", "there is no such bucket", "check its name"),
+    (r"NO_SUCH_BUCKET|NoSuchBucket|ContainerNotFound", "there is no such bucket", "check the name of the bucket"),
     (
         r"NO_SUCH_KEY|HTTP status 404|Path does not exist|NOT_FOUND|BlobNotFound",
         "there is no such object",
-        "check its name",
+        "check the name of the object",
     ),
 )
 REFUSED = (

@@ -51,7 +51,7 @@ def expand(path: str, is_table: Callable[[str], bool]) -> FoundObjects:
         if is_table(uri.key):
             return FoundObjects([path])  # opening it reports the error; --skip-bad may then leave it out
         message = f"cannot read {show(place.name)}: there is no such object or folder"
-        raise place.missing_bucket() or FileError(message, "check its name")
+        raise place.missing_bucket() or FileError(message, "check the name of the object or folder")
     return _in_folder(place, is_table)
 
 

@@ -65,7 +65,7 @@ class ObjectPlace(NamedTuple):
             return None
         if info.type.name != "NotFound":
             return None
-        return FileError(f"cannot {doing} {show(self.name)}: there is no such bucket", "check its name")
+        return FileError(f"cannot {doing} {show(self.name)}: there is no such bucket", "check the name of the bucket")
 
 
 def place_of(path: str) -> ObjectPlace:

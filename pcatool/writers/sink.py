@@ -391,7 +391,7 @@ def check_object(output: str, no_clobber: bool, inputs: Sequence[str]) -> None:
             raise unwritable(label, error.message.partition(": ")[2], error.remedy) from None
         return
     if bucket == "NotFound":
-        raise unwritable(label, "there is no such bucket", "check its name, or create it first")
+        raise unwritable(label, "there is no such bucket", "check the name of the bucket, or create the bucket first")
     if no_clobber and place.info().type.name == "File":
         raise exists(label)
 

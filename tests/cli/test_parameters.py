@@ -107,7 +107,11 @@ def test_a_terminal_gets_nothing_binary(
 @pytest.mark.parametrize(
     ("call", "code", "sentence"),
     [
-        ("transform - -", 2, "standard input cannot be both the model and the data; name a file for one of them"),
+        (
+            "transform - -",
+            2,
+            "standard input cannot be both the model and the data; give the model or the data as a file",
+        ),
         (f"transform {HOUSES} m.npz", 2, f"'{HOUSES}' is not a usable model: it is not an .npz"),
         (f"transform {HOUSES} {HOUSES}", 4, f"'{HOUSES}' is not a usable model: it is not an .npz"),
         (f"transform {HOUSES} missing.npz", 4, f"'{HOUSES}' is not a usable model: it is not an .npz"),

@@ -247,9 +247,7 @@ def test_spark_that_is_not_installed(folder: Path, plain_environment: dict[str, 
     (folder / "pyspark.py").write_text("raise ImportError('not here', name='pyspark')\n")
     code, out, error = fit_in(folder, {**plain_environment, "PYTHONPATH": str(folder)}, "local[2]")
     assert (code, out) == (5, "")
-    assert (
-        error == "pcatool: error: --engine spark needs the package pyspark; install it: pip install 'pcatool[spark]'\n"
-    )
+    assert error == "pcatool: error: --engine spark needs the package pyspark; run pip install 'pcatool[spark]'\n"
 
 
 # --- the program as a whole ---

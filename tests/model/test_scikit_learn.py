@@ -379,5 +379,5 @@ def test_without_scikit_learn_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch
     scikit_learn.library.cache_clear()
     monkeypatch.setitem(sys.modules, "sklearn.decomposition", None)
     for call in (lambda: pcatool.fit(X).to_sklearn(), lambda: pcatool.from_sklearn(None)):
-        with pytest.raises(pcatool.UsageError, match="need the package scikit-learn; install it: pip install scikit-l"):
+        with pytest.raises(pcatool.UsageError, match="need the package scikit-learn; run pip install scikit-l"):
             call()

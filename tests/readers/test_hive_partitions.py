@@ -67,7 +67,7 @@ def test_a_feature_only_by_name(tmp_path: Path) -> None:
     plain = part(tmp_path, "p.csv")
     inside = part(tmp_path, "year=7/region=eu/p.csv")
     assert read(inside).names == read(plain).names == ("a", "b")
-    assert "left out partition column 'year' (first value '7'; name it with -c to use it)" in read(inside).notes
+    assert "left out partition column 'year' (first value '7'; name the column with -c to use it)" in read(inside).notes
     for terms in ("*", "1-", "a,b", "1,2"):
         assert read(inside, columns=[terms]).names == ("a", "b")
     table = read(inside, columns=["b", "year", "a"])
@@ -89,7 +89,7 @@ def test_a_feature_that_folders_give_as_words(tmp_path: Path) -> None:
     for name in (MISSING, "north"):
         (tmp_path / f"region={name}").mkdir()
         write(tmp_path / f"region={name}", "a\n1\n2\n")
-    with pytest.raises(DataError, match=r"^folder names: column 'region' holds no numbers \(first value 'north'\)"):
+    with pytest.raises(DataError, match=r"partition column 'region' holds no numbers \(first value 'north'\)"):
         read(tmp_path, columns=["a", "region"])
 
 

@@ -45,12 +45,12 @@ SAID: dict[str, tuple[type[FileError], str]] = {
     f"{WHEN}AWS Error NETWORK_CONNECTION during HeadObject operation: curlCode: 7, Couldn't connect": (
         LostError, "no connection; check the network and the endpoint"
     ),
-    "[Errno 2] Path does not exist 'b/k'": (FileError, "there is no such object; check its name"),
+    "[Errno 2] Path does not exist 'b/k'": (FileError, "there is no such object; check the name of the object"),
     "AWS Error NO_SUCH_KEY during GetObject operation: The specified key does not exist.": (
-        FileError, "there is no such object; check its name"
+        FileError, "there is no such object; check the name of the object"
     ),
     "AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation: The specified bucket does not exist": (
-        FileError, "there is no such bucket; check its name"
+        FileError, "there is no such bucket; check the name of the bucket"
     ),
     "Empty path component in path b//k": (FileError, "Empty path component in path b//k"),
 }  # fmt: skip

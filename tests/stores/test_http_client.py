@@ -231,5 +231,5 @@ def test_without_the_extra_it_says_what_to_install(
     web._http_file_system.cache_clear()
     monkeypatch.setitem(sys.modules, package, None)
     assert run_and_report(lambda: app.run(["fit", "https://host.invalid/t.csv", "-o", "/dev/null"]), debug=False) == 5
-    said = f"http:// and https:// need the package {package.partition('.')[0]}; install it: pip install 'pcatool[http]'"
+    said = f"http:// and https:// need the package {package.partition('.')[0]}; run pip install 'pcatool[http]'"
     assert capsys.readouterr().err == f"pcatool: error: {said}\n"

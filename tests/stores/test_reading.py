@@ -137,22 +137,38 @@ def code_and_text(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple
 
 
 WRONG = {
-    "s3://BUCKET/x.csv": (5, "cannot read 's3://BUCKET/x.csv': there is no such object; check its name"),
-    "s3://BUCKET/f/": (5, "cannot read 's3://BUCKET/f/': there is no such object or folder; check its name"),
+    "s3://BUCKET/x.csv": (5, "cannot read 's3://BUCKET/x.csv': there is no such object; check the name of the object"),
+    "s3://BUCKET/f/": (
+        5,
+        "cannot read 's3://BUCKET/f/': there is no such object or folder"
+        "; check the name of the object or folder"
+    ),
     "s3://BUCKET/*.csv": (5, "no object matches 's3://BUCKET/*.csv'; check the pattern"),
     "s3://BUCKET/": (
         5,
         "no data files in folder 's3://BUCKET/'; name a data file, or a folder of files such as x.csv or x.parquet",
     ),
     "s3://no-such-bucket/x.csv": (
-        5, "cannot read 's3://no-such-bucket/x.csv': there is no such bucket; check its name"
+        5, "cannot read 's3://no-such-bucket/x.csv': there is no such bucket; check the name of the bucket"
     ),
-    "s3://no-such-bucket/d/": (5, "cannot read 's3://no-such-bucket/d/': there is no such bucket; check its name"),
+    "s3://no-such-bucket/d/": (
+        5,
+        "cannot read 's3://no-such-bucket/d/': there is no such bucket"
+        "; check the name of the bucket"
+    ),
     "s3://no-such-bucket/d/*.csv": (
-        5, "cannot read 's3://no-such-bucket/d/*.csv': there is no such bucket; check its name"
+        5, "cannot read 's3://no-such-bucket/d/*.csv': there is no such bucket; check the name of the bucket"
     ),
-    "s3://no-such-bucket/": (5, "cannot read 's3://no-such-bucket/': there is no such bucket; check its name"),
-    "s3://no-such-bucket/*": (5, "cannot read 's3://no-such-bucket/*': there is no such bucket; check its name"),
+    "s3://no-such-bucket/": (
+        5,
+        "cannot read 's3://no-such-bucket/': there is no such bucket"
+        "; check the name of the bucket"
+    ),
+    "s3://no-such-bucket/*": (
+        5,
+        "cannot read 's3://no-such-bucket/*': there is no such bucket"
+        "; check the name of the bucket"
+    ),
     "s3:///x.csv": (2, "'s3:///x.csv' names no bucket; write s3://bucket/name"),
     "ftp://host/x.csv": (
         2,
@@ -176,7 +192,7 @@ def test_a_bucket_that_may_not_be_asked_for_is_taken_to_be_there(
     with refusing(store, f"HEAD /{store.bucket}/? *$", 403, "AccessDenied") as endpoint:
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
         got = code_and_text(["fit", store.uri("x.csv"), "-o", "/dev/null"], capsys)
-    assert got == (5, f"cannot read '{store.uri('x.csv')}': there is no such object; check its name")
+    assert got == (5, f"cannot read '{store.uri('x.csv')}': there is no such object; check the name of the object")
 
 
 def test_without_leave_nothing_is_read_or_written(

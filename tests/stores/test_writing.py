@@ -58,7 +58,8 @@ def test_reports_and_pictures(store: Store, local: Path, tmp_path: Path) -> None
 
 REFUSED = {
     "s3://no-such-bucket/m.npz": (
-        5, "cannot write 's3://no-such-bucket/m.npz': there is no such bucket; check its name, or create it first"
+        5, "cannot write 's3://no-such-bucket/m.npz': there is no such bucket; "
+        "check the name of the bucket, or create the bucket first"
     ),
     "s3://BUCKET/": (5, "cannot write 's3://BUCKET/': it names a folder; give the name of an object"),
     "s3://BUCKET": (5, "cannot write 's3://BUCKET': it names a folder; give the name of an object"),

@@ -177,5 +177,5 @@ def test_a_server_that_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(FileError, match=r"needs the package distributed; install it: pip install 'pcatool\[dask\]'"):
+    with pytest.raises(FileError, match=r"needs the package distributed; run pip install 'pcatool\[dask\]'"):
         Dask(None).__enter__()

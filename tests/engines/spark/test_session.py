@@ -72,9 +72,7 @@ def test_none_of_several_masters_is_there() -> None:
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(
-        FileError, match=r"--engine spark needs the package pyspark; install it: pip install 'pcatool\["
-    ):
+    with pytest.raises(FileError, match=r"--engine spark needs the package pyspark; run pip install 'pcatool\["):
         Spark(None).__enter__()
 
 

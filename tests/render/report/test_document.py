@@ -241,7 +241,7 @@ def test_every_kind_of_model_has_a_page(path: Path) -> None:
     assert headings[-2:] == ["Certificate", "Commands"]
     if model.meta["method"] == "supervised" and not kernel:
         assert found.facts["loadings"]["values"] == ["loadings", "contributions"]
-        assert found.facts["loadings"]["lacks"].startswith("correlations and cos2 need eigenvalues that are variances")
+        assert found.facts["loadings"]["lacks"].startswith("correlations and cos2 are not defined for supervised PCA")
     assert ("refit" in (found.facts["scree"]["again"] or [""])[0]) == (model.statistic is not None)
 
 
