@@ -347,7 +347,10 @@ def command(app: typer.Typer, function: Callable[..., int], name: str, usage: st
 
 
 def _typer_parameter(owner: str, field: Field[Any]) -> inspect.Parameter:
-    """Return the Typer parameter `owner__field` for one field of the option record that parameter `owner` takes."""
+    """Return the Typer parameter for one field of an option record (a dataclass); its name is `owner__field`.
+
+    `owner` is the parameter of the command function that takes the record.
+    """
     flag: Flag = field.metadata["flag"]
     kind, default = _parser_type(field)
     shown = flag.shown_default or (kind is str and field.default not in (None, ""))

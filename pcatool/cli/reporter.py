@@ -263,7 +263,11 @@ class ConsoleReporter(ProgressOnly):
         return row_counts_lines(self.fit_counts, facts["command"])
 
     def _input_facts(self) -> dict[str, Any]:
-        """Return facts for `--json`: engine and parts of a cluster; with several inputs, inputs read and skipped."""
+        """Return facts for `--json` about the inputs.
+
+        With a cluster: its engine, and the number of parts of the input. With several inputs, or if an input was
+        skipped: the number of files that were read, and a list of the skipped files with the reason of each.
+        """
         spread = {} if self.cluster_parts is None else dict(zip(("engine", "parts"), self.cluster_parts, strict=True))
         if self.files_read < 2 and not self.skipped:
             return spread

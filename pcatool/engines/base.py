@@ -48,7 +48,7 @@ class Cluster(Engine, Protocol):
         ...
 
     def reduce(self, items: Iterable[Item], accumulator: Accumulator[Item, Part], done: Done = unreported) -> Part:
-        """Return the sums over all items; raise `NoRows` without items.
+        """Return the sums over all items, after `accumulator.finish`; raise `NoRows` without items.
 
         The workers merge neighbouring parts in a tree, always in the order of the items, so only one part is sent back.
         """

@@ -142,11 +142,12 @@ def centring_error(n: int, largest: float) -> tuple[float, float]:
 
 
 def mean_error_effect(values: Array, error: Array | float, mean_error: float) -> Array:
-    """Return bounds (m,) on the change of eigenvalues `values` (m,) by an error of the means that were subtracted.
+    """Return bounds (m,) on the change of eigenvalues `values` (m,) of a centred kernel matrix by errors of its means.
 
-    The error e = `mean_error` couples each eigenvector to the vector of ones, whose own eigenvalue is an error of at
-    most 2 e. The bound is e^2 / gap, with the gap between the two eigenvalues (Li and Li 2005), or 2 e without a gap.
-    `error` bounds the other errors of the eigenvalues.
+    `mean_error`, e, bounds the norm of the error that the subtracted means leave in the matrix. This error couples each
+    eigenvector to the vector of ones, whose eigenvalue should be 0 and is at most 2 e. The bound is e^2 / gap, with the
+    gap between the two eigenvalues (Li and Li 2005), or 2 e if the gap is at most e. `error` bounds all other errors of
+    `values`; these narrow the gap, but are not part of the result.
     """
     gap = values - error - 2 * mean_error
     return np.where(gap > mean_error, mean_error * (mean_error / np.where(gap > 0, gap, 1.0)), 2 * mean_error)

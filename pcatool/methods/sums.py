@@ -102,11 +102,11 @@ def _left_out(statistic: Statistic) -> float:
 
 
 def _left_out_about_zero(statistic: Statistic, problem: Problem, solution: Solution) -> float:
-    """Return a bound on the sum that left-out columns may add to an eigenvalue of an uncentred fit.
+    """Return a bound on how far the columns of `_left_out` move an eigenvalue of an uncentred fit, beyond `_left_out`.
 
-    Left out are the columns of `_left_out`; an uncentred fit keeps their means. The result is the smaller of two
-    bounds: from their products with all other columns, and from their sums of squares, as no column moves an eigenvalue
-    by more than its sum of squares.
+    An uncentred fit keeps the means of these columns and drops their deviations. The result, in units of the
+    eigenvalues, is the smaller of two bounds: from the products of these columns with all columns, and from their sums
+    of squares about 0, as no column moves an eigenvalue by more than its sum of squares.
     """
     columns, divisor, means = statistic.uncertain_columns, problem.divisor(statistic.centre), statistic.centre.mean
     whole = (

@@ -69,7 +69,7 @@ from pcatool.solvers.plan import (
 from pcatool.solvers.rows import Rows
 
 if TYPE_CHECKING:
-    from pcatool.methods.supervised_kernel import Features
+    from pcatool.methods.supervised_kernel import KernelSolution
 
 __all__ = ["SupervisedPCA"]
 
@@ -223,7 +223,7 @@ class SupervisedPCA(PCA):
         )
         return Fit(model, evidence_seen)
 
-    def _remark_features(self, found: Features, k: int) -> None:
+    def _remark_features(self, found: KernelSolution, k: int) -> None:
         """Warn about negative, inaccurate and zero eigenvalues of supervised kernel PCA with k components."""
         if found.negative:
             some = f"{counted(found.negative, 'eigenvalue')} {'is' if found.negative == 1 else 'are'}"

@@ -41,14 +41,17 @@ from pcatool.progress import doing
 from pcatool.solvers.base import too_few_rows
 from pcatool.solvers.plan import total_bytes
 
-__all__ = ["Features", "in_features"]
+__all__ = ["KernelSolution", "in_features"]
 
 # Rounding errors, in eps, of one kernel value and of the sums with it.
 ROUNDINGS = 8
 
 
-class Features(NamedTuple):
-    """Result of supervised kernel PCA: eigenvalues and dual vectors in the features of a kernel."""
+class KernelSolution(NamedTuple):
+    """Solution of supervised kernel PCA: eigenvalues and dual vectors; made by `in_features`.
+
+    The scores of a row x are k(x, rows) theta.
+    """
 
     kernel: Kernel
     rows: Array  # (n, d) in original units; (0, d) if the table is the kernel matrix
@@ -61,12 +64,12 @@ class Features(NamedTuple):
     trace: float  # tr(Kx H Ky H)
     product: Array  # L^T Kx L (m, m)
     A: Array  # (m, rank) eigenvectors of the product
-    theta: Array  # (n, rank) dual vectors
+    theta: Array  # (n, rank) dual vectors: a weight for each row of the fit
     negative: int  # number of eigenvalues below 0 by more than rounding error
     classes: int | None  # number of classes; None for labels that are numbers
 
 
-def in_features(task: SupervisedTask, options: FitOptions) -> Features:
+def in_features(task: SupervisedTask, options: FitOptions) -> KernelSolution:
     """Return the solution of supervised kernel PCA, with all rows in memory.
 
     Raise `UsageError` for a kernel on the neighbour graph or one that must be centred, `DataError` if no direction
@@ -119,7 +122,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> Features:
         len(values), float(np.abs(values).max())
     )
     kept, zeros = values[:rank], np.zeros(n - rank)
-    return Features(
+    return KernelSolution(
         kernel=kernel,
         rows=X if kernel.of_rows else X[:0],
         prepared=prepared,

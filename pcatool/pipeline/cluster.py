@@ -240,10 +240,10 @@ def tasks_of(splits: Sequence[Split], inputs: Inputs) -> list[tuple[Split, ...]]
 
 
 class PartsOutcome(NamedTuple):
-    """Outcome of `write_parts`: the counts and errors of all rows, and (input, output, rows) for each written file."""
+    """Outcome of `write_parts`, whose rows are already written."""
 
-    results: Results  # for the model, the row counts and the errors; the rows are already written
-    written: list[tuple[str, str, int]]
+    results: Results  # the model, and of all rows the row counts and the sum of squared errors
+    written: list[tuple[str, str, int]]  # of each written file: path of the input, name of the output, number of rows
 
 
 class OutputPart(NamedTuple):

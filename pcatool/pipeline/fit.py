@@ -441,7 +441,7 @@ def open_model_or_data(job: Job) -> Inputs:
 
 
 def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
-    """Like `model_or_fit`, for inputs that are already open."""
+    """Load the model if the open `inputs` hold a model, else fit a model to their rows."""
     if inputs.model is None:
         refuse_updatable(job.options)
         return fit_opened(job, inputs, older_model(job))

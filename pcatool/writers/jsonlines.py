@@ -107,7 +107,7 @@ def quoted(words: pa.Array) -> pa.Array:
 
 
 def struct_tokens(column: pa.Array) -> pa.Array:
-    """Return structs as the text of JSON objects; a missing struct as null."""
+    """Return the text of a JSON object for each struct; null (no text) for a missing struct."""
     import pyarrow.compute as pc
 
     names = [field.name for field in column.type]
@@ -116,7 +116,7 @@ def struct_tokens(column: pa.Array) -> pa.Array:
 
 
 def map_tokens(column: pa.Array) -> pa.Array:
-    """Return maps as the text of JSON objects, whose keys are the map's keys as text; a missing map as null."""
+    """Return the text of a JSON object for each map, with the keys as text; null (no text) for a missing map."""
     entry = pa.struct([("key", column.type.key_type), ("value", column.type.item_type)])
     lists = column.cast(pa.list_(entry))
     keys, items = lists.flatten().flatten()

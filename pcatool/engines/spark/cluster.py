@@ -178,7 +178,7 @@ class Spark:
         return self.reduce(items, Listing(function), done) if items else []
 
     def reduce(self, items: Iterable[Item], accumulator: Accumulator[Item, Part], done: Done = unreported) -> Part:
-        """Return the sums over all items; executors merge neighbouring parts in a tree."""
+        """Return the sums over all items, finished; executors merge neighbouring parts in a tree."""
         assert self._session is not None
         items = list(items)
         if not items:

@@ -306,10 +306,11 @@ def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dial
 def ragged_row_error(
     place: str, cells: Sequence[str], width: int, rows: ReadAgain, dialect: Dialect, first_below_header: bool | None
 ) -> DataError:
-    """Return the error for a row whose number of fields is not `width`.
+    """Return the error, with a remedy, for a row `cells` whose number of fields is not `width`.
 
-    `place` names the file and the line. `rows` reads the rows of the chunk again; `first_below_header` says whether
-    these begin directly below the header, None where there is no header.
+    `place` names the file and the line. `width` is that of the header, or of the first row if there is no header.
+    `rows` reads all rows of the chunk again. `first_below_header`: whether the chunk begins directly below the header;
+    None if there is no header.
     """
     there = f"{len(cells)} field" + ("s" if len(cells) != 1 else "")
     expected = f"but the {'first row' if first_below_header is None else 'header'} has {width}"
