@@ -132,8 +132,8 @@ def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
     whose own memory is included.
     """
     sums = 8 * d * (k + 1) * (k + 4) // 2
-    if cells is None:
-        working, slab = working_bytes(d, k), 0
+    if cells is None:  # each thread has a slab of its own
+        working, slab = 0, working_bytes(d, k)
     else:
         # The cells as given and in EM's units; and for each thread a slab with the numbers gathered for it.
         cells_per_slab = cells_at_a_time(d, k)
@@ -147,6 +147,7 @@ def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
         need,
         max(sums, of_block),
         work=slab,
+        copies=2,
         without_blocks=cells is not None,
     )
 

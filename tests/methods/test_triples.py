@@ -413,7 +413,7 @@ def test_flags_that_are_refused_where_a_model_is_applied(holed: Array, tmp_path:
         with pytest.raises(UsageError) as caught:
             call()
         assert said in str(caught.value)
-    with pytest.raises(DataError, match=r"user '\d+': a cell is missing in column 'i\d+'; missing=.keep."):
+    with pytest.raises(DataError, match=r"user '\d+': a cell is missing in column 'i\d+'; give missing=.keep."):
         pcatool.transform(model, table, missing="error", **TRIPLES)
 
 

@@ -440,7 +440,7 @@ def test_what_is_done_unless_asked(models: Callable[[str], Model], holed: Array)
         assert same(pcatool.reconstruct(model, X, fill=True), told, equal_nan=True)
     plain = pcatool.fit(imputed(X), components=3)
     with pytest.raises(
-        DataError, match=r"the array, row 3: a cell is missing in column 'c1'; missing=.keep. .* missing=.project"
+        DataError, match=r"the array, row 3: a cell is missing in column 'c1'; give missing=.keep. .*missing=.project"
     ):
         pcatool.transform(plain, X)
 

@@ -188,7 +188,7 @@ for _ in range(12):
     child = os.fork()
     if child == 0:
         pcatool.fit(X, components=3)
-        os._exit(len(blas._wishes))
+        os._exit(len(blas._requests))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 done.set()
 thread.join()
