@@ -66,13 +66,21 @@ def named_model(model: Model | str | Path) -> tuple[str, Model]:
 
 def model_of(model: Model | str | Path) -> Model:
     """Return the model, loaded if a path is given; raise `UsageError` for anything else."""
-    if isinstance(model, (list, tuple)) and model:
-        raise UsageError(
-            f"a {type(model).__name__} is not a model or a path", "give models one by one, as in merge(*models)"
-        )
-    if not isinstance(model, (Model, str, os.PathLike)):
-        raise UsageError(f"a {type(model).__name__} is not a model or a path", "give a model from fit or load_model")
-    return model if isinstance(model, Model) else load_model(os.fspath(model))
+    checked = model_or_path(model)
+    return checked if isinstance(checked, Model) else load_model(checked)
+
+
+def model_or_path(model: object) -> Model | str:
+    """Return the model, or the path as text; raise `UsageError` for anything else."""
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model)
+    several = isinstance(model, (list, tuple)) and model
+    raise UsageError(
+        f"an object of type {type(model).__name__} is neither a model nor the path of a model",
+        "give models one by one, as in merge(*models)" if several else "give a model from fit or load_model",
+    )
 
 
 def model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:

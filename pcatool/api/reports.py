@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from pcatool.api.arguments import fitted_of, model_or_fit, texts
+from pcatool.api.arguments import fitted_of, model_or_fit, model_or_path, texts
 from pcatool.api.keywords import FitSettings
 from pcatool.api.messages import errors_name_settings
 from pcatool.errors import UsageError
@@ -199,7 +199,7 @@ def inspect(model: Model | str | Path) -> dict[str, Any]:
     """
     from pcatool.pipeline.describe import inspect
 
-    return inspect(model)
+    return inspect(model_or_path(model))
 
 
 @errors_name_settings
@@ -214,4 +214,4 @@ def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
     """
     from pcatool.pipeline.describe import diff
 
-    return diff(a, b)
+    return diff(model_or_path(a), model_or_path(b))

@@ -200,7 +200,8 @@ def deliver(
     if output_folder.goes_to_folder(output):
         if not is_path(data):
             raise UsageError(
-                "the output is a folder, but the data are not files", "give a file, as in output='scores.csv'"
+                "the output is a folder, but the data are not files",
+                "give the name of a file, as in output='scores.csv'",
             )
         output_folder.write_each(make, data_of(data), table, output, path, Warnings())
         return None

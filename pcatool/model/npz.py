@@ -251,9 +251,9 @@ def _members(archive: zipfile.ZipFile, name: str) -> list[str]:
     stems = [member.removesuffix(".npy") for member in found]
     odd = [m for m in found if not m.endswith(".npy") or "/" in m or "\\" in m]
     if odd:
-        raise _unusable(name, f"it has an unexpected member {show(odd[0])}")
+        raise _unusable(name, f"it contains {show(odd[0])}, which is not an array")
     if len(set(stems)) < len(stems):
-        raise _unusable(name, "it has two members of the same name")
+        raise _unusable(name, "it has two arrays of the same name")
     missing = [key for key in (*KINDS, "meta") if key not in stems]
     if missing:
         raise _unusable(name, f"it has no array {show(missing[0])}")
@@ -328,7 +328,7 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
     if version > FORMAT_VERSION:
         raise ModelError(
             f"{show(name)} has format version {version}, but this pcatool reads versions up to {FORMAT_VERSION}",
-            "update pcatool",
+            "install a newer pcatool",
         )
     return dict(meta)
 

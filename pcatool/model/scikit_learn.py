@@ -103,10 +103,8 @@ def _check(model: Model) -> None:
     if model.rows_centered:
         raise UsageError("scikit-learn has no step that subtracts the mean of each row", REMEDY)
     if model.whitening == "zca":
-        raise UsageError(
-            "scikit-learn has no ZCA whitening",
-            "convert the model that pcatool.refit(model, whiten='pca') returns",
-        )
+        refit = "convert the model that pcatool.refit(model, whiten='pca') returns"
+        raise UsageError("scikit-learn has no ZCA whitening", REMEDY if model.statistic is None else refit)
 
 
 def _pca(model: Model, whiten: bool) -> Any:
@@ -341,7 +339,7 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
     if not np.all(np.isfinite(singular)):
         raise ModelError(
             "singular_values_ are not finite, so the divisor of the variances is unknown",
-            "give an estimator that was fitted without weights",
+            "give an estimator that scikit-learn has fitted, not one made from a model with weights",
         )
     if singular.dtype != np.float64:
         return 1
@@ -352,7 +350,8 @@ def _zero_or_one(computed: float, what: str) -> int:
     """Round a computed ddof to 0 or 1; raise `ModelError` if it is near neither. `what` names its source."""
     if not min(abs(computed), abs(computed - 1)) <= DDOF_TOLERANCE:
         raise ModelError(
-            f"{what} imply a ddof of {computed:.6g}, not 0 or 1", "fit the estimator again, to the same rows"
+            f"{what} imply a ddof of {computed:.6g}, not 0 or 1",
+            "fit the estimator again, all of its steps to the same rows",
         )
     return round(abs(computed))
 

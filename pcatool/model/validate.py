@@ -214,7 +214,7 @@ def _is_widths(value: Any) -> bool:
 METHOD_SOLVERS = ("em", "lapack", "lanczos", "nystroem", "cross-moment", "label-kernel", "kernel", "scikit-learn")
 KNOWN_SOLVERS = (*SOLVERS, *METHOD_SOLVERS)
 
-COUNT = Setting(is_count, "not a count")
+COUNT = Setting(is_count, "not a whole number of at least 0")
 TEXT = Setting(is_text, "not text")
 
 
@@ -222,8 +222,8 @@ TEXT = Setting(is_text, "not text")
 FOUND_SETTINGS = {
     "format_version": Setting(lambda value: is_count(value) and value > 0, "not a whole number of at least 1"),
     "aligned": Setting(_is_order, "not a permutation of the components"),
-    "booleans": Setting(are_names, "not a list of columns"),
-    "vectors": Setting(_is_widths, "not the lengths of vector columns"),
+    "booleans": Setting(are_names, "not a list of column names"),
+    "vectors": Setting(_is_widths, "not names of vector columns with lengths of at least 1"),
     "label_numbers": Setting(are_names, "not a list of names", ("supervised",), "labels"),
     "choice": TEXT,
     "solver": Setting(
@@ -231,7 +231,9 @@ FOUND_SETTINGS = {
     ),
     "reason": TEXT,
     "hsic": Setting(is_number, "not a number", ("supervised",)),
-    "classes": Setting(lambda value: is_count(value) and value > 0, "not a number of classes", ("supervised",)),
+    "classes": Setting(
+        lambda value: is_count(value) and value > 0, "not a whole number of at least 1", ("supervised",)
+    ),
     "constant_columns": COUNT,
     "rank": COUNT,
     "certificate": Setting(is_object, "not a valid certificate"),
@@ -268,15 +270,17 @@ def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
     """Raise `ModelError` if a setting in `meta` is invalid, or contradicts other settings or sizes of the arrays."""
     method = meta.get("method", "pca")
     if not isinstance(method, str) or method not in METHODS:
-        raise ModelError(f"unknown method {show(method)}", "update pcatool")
+        raise ModelError(f"unknown method {show(method)}", "install a newer pcatool")
     for name, setting in SETTINGS.items():
         if name in meta and setting.test is not None and not setting.test(meta[name]):
             raise ModelError(f"{name} is {show(meta[name])}, {setting.why}")
     _check_method(meta, method)
     if not set(meta.get("booleans", ())) <= set(sizes.columns):
-        raise ModelError(f"booleans are {show(meta['booleans'])}, which are not all columns of the model")
+        raise ModelError(f"booleans are {show(meta['booleans'])}, but not all of these are columns of the model")
     if not set(meta.get("label_numbers", ())) <= set(meta.get("labels", ())):
-        raise ModelError(f"label_numbers are {show(meta['label_numbers'])}, which are not all labels of the model")
+        raise ModelError(
+            f"label_numbers are {show(meta['label_numbers'])}, but not all of these are labels of the model"
+        )
     _check_sizes(meta, sizes)
     _check_vectors(meta.get("vectors", {}), sizes.columns)
     _check_certificate(meta, sizes)

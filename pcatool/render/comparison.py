@@ -143,7 +143,9 @@ def _remark(row: Mapping[str, Any]) -> str:
             others = _component_list(row[f"too_close_in_{which}"])
             remarks.append(f"cosine without meaning: rounding may mix the component with {others} in {model}")
         elif row[f"near_in_{which}"] and abs(row["cosine"]) < 1 - ROUNDING:
-            remarks.append(f"eigenvalue nearly equal to {_component_list(row[f'near_in_{which}'])} in {model}")
+            near = row[f"near_in_{which}"]
+            those = "that" if len(near) == 1 else "those"
+            remarks.append(f"eigenvalue near {those} of {_component_list(near)} in {model}")
     return "; ".join(remarks)
 
 
@@ -184,7 +186,7 @@ def _omitted_columns(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line
     if not rows or shown == len(rows):
         return []
     if not any(_change(row) > ROUNDING for row in rows):
-        return [("shown", "no columns, because no mean and no standard deviation has changed")]
+        return [("shown", "no columns, because no mean and no standard deviation has changed; -v shows all columns")]
     changed = sum(_change(row) > ROUNDING for row in rows)
     which_columns = "the columns that changed" if changed == shown else f"the {shown} columns that changed most"
     return [("shown", f"{which_columns}; -v shows {counted(len(rows) - shown, 'more column')}")]

@@ -115,24 +115,28 @@ def kept_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def aligned_lines(facts: Mapping[str, Any]) -> list[str]:
-    """Return a line that names the components flipped or reordered to match an older model.
+    """Return a line that names the components whose sign or order was changed to match an older model.
 
     Empty if the model was not aligned to an older model.
     """
     if "aligned" not in facts:
         return []
+    total_name = name_of_total(facts["method"], facts["centered"])
     moved = [
-        f"{component_name(i)} ({component_name(place)} by variance)"
+        f"{component_name(i)} is number {place} by {total_name}"
         for i, place in enumerate(facts["aligned"], 1)
         if i != place
     ]
     changes = [
         f"{what} {', '.join(names[:MAX_NAMED])}"
-        + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
-        for what, names in (("flipped", [component_name(j) for j in facts["flipped"]]), ("reordered", moved))
+        + (f" and {len(names) - MAX_NAMED} more components" if len(names) > MAX_NAMED else "")
+        for what, names in (
+            ("sign changed:", [component_name(j) for j in facts["flipped"]]),
+            ("order of the older model kept:", moved),
+        )
         if names
     ]
-    return [f"aligned to an older model: {'; '.join(changes) or 'no change'}"]
+    return [f"aligned to an older model; {'; '.join(changes) or 'no sign and no order changed'}"]
 
 
 def em_lines(facts: Mapping[str, Any]) -> list[str]:

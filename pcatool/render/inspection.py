@@ -25,44 +25,46 @@ MISSING_IN_FIT = {
     "error": "no missing cells in the fit",
     "drop": "rows with missing cells were dropped from the fit",
     "mean": "the fit filled missing cells with column means",
-    "em": "the fit used the observed cells",
+    "em": "the fit used the observed cells of each row",
 }
 MISSING_IN_TRANSFORM = {
     "error": "refuses rows with missing cells",
     "keep": "leaves the scores of rows with missing cells empty",
     "mean": "fills missing cells with column means",
-    "project": "uses the observed cells",
+    "project": "uses the observed cells of each row",
 }
 
 # Array of a model file -> its meaning.
 ARRAY_MEANINGS = {
     "mean": "value subtracted from each column",
     "std": "divisor of each column",
-    "basis": "components, one per column",
+    "basis": "loadings, in one column for each component",
     "eigenvalues": "all known eigenvalues",
     "total_variance": "sum of all eigenvalues",
     "n_samples": "rows of the fit",
-    "columns": "names of the columns, one per row of the basis",
+    "columns": "names of the columns, in the order of the rows of basis",
     "variances": "variances of the columns as read",
     "column_means": "values that fill missing cells",
     "training_rows": "rows of the fit, as read",
-    "dual_vectors": "weights of the training rows in each component",
-    "kernel_means": "means of the kernel matrix",
+    "dual_vectors": "weights of training_rows in each component",
+    "kernel_means": "means of the rows of the kernel matrix",
     "means": "means of the columns, each a sum of two doubles",
-    "rounding": "bounds on the rounding error of the sums",
-    "weights": "sum of the weights, and sum of the products of two of them",
-    "scatter": "sums of products of the columns about their mean",
+    "means_error": "bounds on the errors of means",
+    "rounding": "bounds on the rounding error of each column in scatter, factor or cross",
+    "weights": "sum of the weights, and sum of the products of the weights of any two rows",
+    "weights_error": "bounds on the errors of weights",
+    "scatter": "sums of products of two columns about their means",
     "factor": "triangular factor R of the scatter, which is R^T R",
-    "cross": "sums of products of labels and columns about their means",
-    "squares": "sums of squares of the columns about their mean",
+    "cross": "sums of products of a label and a column about their means",
+    "squares": "sums of squares of the columns about their means",
     "label_means": "means of the labels, each a sum of two doubles",
-    "label_squares": "sums of squares of the labels about their mean",
+    "label_squares": "sums of squares of the labels about their means",
     "class_names": "names of the classes, by first appearance",
     "meta": "settings, solver and certificate as JSON",
 }
 
 WEIGHT_MEANINGS = {"frequency": "how often each row occurs", "reliability": "how reliable each row is"}
-ABSENT_MEANINGS = {"missing": "missing", "zero": "zeros"}
+ABSENT_MEANINGS = {"missing": "missing", "zero": "0"}
 
 
 def inspection_text(

@@ -124,7 +124,7 @@ def plan_lines(facts: Mapping[str, Any]) -> list[str]:
 
 def _peak(facts: Mapping[str, Any]) -> str:
     size = need_text(facts["peak_bytes"])  # rounded up: a fit with this limit is admitted
-    return f"more than {size}, and grows with the number of rows" if facts.get("peak_grows") else f"about {size}"
+    return f"more than {size}, growing with the number of rows" if facts.get("peak_grows") else f"about {size}"
 
 
 def fit_facts(model: Model, row_counts: RowCounts, output: str) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def fit_and_scores_facts(
 
 def fit_and_scores_lines(facts: Mapping[str, Any]) -> list[str]:
     empty = (
-        f", {grouped(facts['rows_left_empty'])} of them empty because of missing cells"
+        f"; {counted(facts['rows_left_empty'], 'row')} without scores because of missing cells"
         if facts["rows_left_empty"]
         else ""
     )
@@ -253,7 +253,9 @@ def apply_lines(facts: Mapping[str, Any]) -> list[str]:
     components = f"{counted(facts['components'], 'component')}, {share}"
     lines = [f"{rows} read and written{incomplete}; {columns}, {components}"]
     if "mean_squared_error" in facts:
-        lines.append(f"mean squared error {facts['mean_squared_error']!r} in the units of the fit")
+        in_kernel = facts["method"] == "kernel" and facts["command"] == "transform"
+        unit = "in the feature space of the kernel" if in_kernel else "summed over the columns as the model scales them"
+        lines.append(f"mean squared error {facts['mean_squared_error']!r}: averaged over the rows, {unit}")
     return lines
 
 

@@ -302,8 +302,14 @@ def test_what_is_no_table_is_an_error_of_ours(model: pcatool.Model) -> None:
         with pytest.raises(pcatool.UsageError, match="give models one by one, as in merge"):
             pcatool.merge(calls)  # type: ignore[arg-type]
     for thing in (None, 5, {}, b"m.npz", X, model.meta):
-        with pytest.raises(pcatool.UsageError, match="is not a model or a path"):
-            pcatool.transform(thing, X)  # type: ignore[call-overload]
+        wrong = f"an object of type {type(thing).__name__} is neither a model nor the path of a model"
+        for use in (
+            lambda: pcatool.transform(thing, X),  # type: ignore[call-overload]  # noqa: B023
+            lambda: pcatool.inspect(thing),  # type: ignore[arg-type]  # noqa: B023
+            lambda: pcatool.diff(model, thing),  # type: ignore[arg-type]  # noqa: B023
+        ):
+            with pytest.raises(pcatool.UsageError, match=wrong):
+                use()
         with pytest.raises(pcatool.PcatoolError):
             pcatool.update(thing, X)  # type: ignore[arg-type]
     with pytest.raises(pcatool.DataError, match="of more than 64 bits"):

@@ -155,7 +155,9 @@ def test_one_output_file(capsys: pytest.CaptureFixture[str]) -> None:
     rows, error, files = [line for line in said(capsys) if not line.startswith(("note", "warning"))]
     assert rows.startswith("7 rows read and written, 1 of them with missing cells")
     assert rows.endswith("; 2 columns, 1 component, 100.00% of the variance")
-    assert re.fullmatch(r"mean squared error \d\S* in the units of the fit", error)
+    assert re.fullmatch(
+        r"mean squared error \d\S*: averaged over the rows, summed over the columns as the model scales them", error
+    )
     assert files == "2 files read"
     assert len(Path("s.csv").read_text().splitlines()) == 8
 
@@ -209,7 +211,7 @@ def test_a_fit_that_scores_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert "missing by column: 'a' 25.00%" in lines
     assert lines[-2:] == [
         "model written to f.npz",
-        "scores of 4 rows written to s.csv, 1 of them empty because of missing cells",
+        "scores of 4 rows written to s.csv; 1 row without scores because of missing cells",
     ]
     assert [len(line) > 2 for line in Path("s.csv").read_text().splitlines()[1:]] == [True, False, True, True]
 

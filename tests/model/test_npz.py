@@ -286,7 +286,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "meta a list": (changed("meta", npy_bytes("[]")), "meta"),
     "meta too deep": (changed("meta", npy_bytes("[" * 100_000)), "meta"),
     "a format of 0": (with_meta(format_version=0), "is '0', not a whole number of at least 1"),
-    "a format to come": (with_meta(format_version=FORMAT_VERSION + 1), "update"),
+    "a format to come": (with_meta(format_version=FORMAT_VERSION + 1), "install a newer pcatool"),
     **{
         f"format version {version!r}": (with_meta(format_version=version), "format_version")
         for version in (0, -1, True, "1", 1.0, None, [1], ...)
@@ -353,12 +353,15 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             "whiten is 'pca', which a supervised model cannot have": {**SUPERVISED, "whiten": "pca", "epsilon": 0.0},
             "missing is 'mean', which a supervised model cannot have": {**SUPERVISED, "missing": "mean"},
             "label_gamma is '1.0', but label_kernel is not rbf": {**SUPERVISED, "label_gamma": 1.0},
-            "label_numbers are '['v']', which are not all labels of the model": {**SUPERVISED, "label_numbers": ["v"]},
+            "label_numbers are '['v']', but not all of these are labels of the model": {
+                **SUPERVISED,
+                "label_numbers": ["v"],
+            },
             "weights_kind is 'reliability', but weights is missing": {"weights_kind": "reliability"},
             "epsilon is '0.5', but whiten is missing": {"epsilon": 0.5},
             "the model whitens, but epsilon is missing": {"whiten": "pca"},
             "constant_columns is 6, but must be at most 5": {"constant_columns": 6},
-            "booleans are '['zzz']', which are not all columns of the model": {"booleans": ["zzz"]},
+            "booleans are '['zzz']', but not all of these are columns of the model": {"booleans": ["zzz"]},
             "aligned lists 1 component, but must list 3 to": {"aligned": [1]},
             "missing is 'error', but the model was fitted by EM": {"em": STEPS},
         }.items()
@@ -399,7 +402,7 @@ def test_member_twice_is_refused() -> None:
     body = io.BytesIO(GOOD)
     with zipfile.ZipFile(body, "a") as archive:
         archive.writestr("mean.npy", npy_bytes(MODEL.mean + 1))
-    assert "two members" in refusal(body.getvalue())
+    assert "two arrays of the same name" in refusal(body.getvalue())
 
 
 def flagged(data: bytes, flags: int) -> bytes:

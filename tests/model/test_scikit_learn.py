@@ -124,7 +124,7 @@ def test_what_the_model_does_not_know_is_nan() -> None:
     weighted = pd.DataFrame(X, columns=NAMES).assign(w=2)
     made = pcatool.fit(weighted, components=2, weights="w").to_sklearn()
     assert np.all(np.isnan(made.singular_values_))
-    with pytest.raises(pcatool.ModelError, match="give an estimator that was fitted without weights"):
+    with pytest.raises(pcatool.ModelError, match="fitted, not one made from a model with weights"):
         pcatool.from_sklearn(made)
 
 
@@ -169,6 +169,11 @@ def test_a_kernel_model_is_a_kernel_pca(kernel: str, standardize: bool) -> None:
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "zca": ({"whiten": "zca"}, "has no ZCA whitening"),
+    "zca with sums": ({"whiten": "zca"}, r"convert the model that pcatool.refit\(model, whiten='pca'\) returns"),
+    "zca without sums": (
+        {"whiten": "zca", "updatable": False},
+        r"apply the model with pcatool.transform\(model, data\)",
+    ),
     "rows centred": ({"center_rows": True}, "subtracts the mean of each row"),
     "supervised": ({"method": "supervised", "label": "f"}, "has no supervised PCA"),
     "supervised kernel": ({"method": "supervised", "label": "f", "kernel": "rbf"}, "no supervised kernel PCA"),
@@ -343,7 +348,7 @@ NOT_TAKEN: dict[str, tuple[Any, type[Exception], str]] = {
     "other rows": (
         Pipeline([("scale", StandardScaler().fit(X)), ("pca", PCA(3).fit(X * 2))]),
         pcatool.ModelError,
-        "the StandardScaler and the PCA imply a ddof of .*, not 0 or 1",
+        "the StandardScaler and the PCA imply a ddof of .*, not 0 or 1; fit the estimator again, all of its steps",
     ),
 }  # fmt: skip
 

@@ -111,7 +111,7 @@ def test_columns_are_matched_by_name() -> None:
     assert [row["column"] for row in facts["column_shifts"]] == ["a", "b", "c"]
     text = comparison_text(facts, everything=False, width=None)
     assert "(columns not standardised; only columns in both models are compared)" in text
-    assert "shown: no columns, because no mean and no standard deviation has changed\n" in text
+    assert "shown: no columns, because no mean and no standard deviation has changed; -v shows all columns\n" in text
 
 
 def test_angles_of_fits_are_those_of_their_bases(tmp_path: Path) -> None:

@@ -13,7 +13,11 @@ import pytest
 
 import pcatool
 from fuzz.models import MODELS
-from pcatool.render.inspection import inspection_text
+from pcatool.linalg.row_sums import KINDS as SUMS
+from pcatool.readers.row_counts import RowCounts
+from pcatool.render.facts import aligned_lines
+from pcatool.render.inspection import ARRAY_MEANINGS, inspection_text
+from pcatool.render.summary import apply_facts, apply_lines
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 KEPT = [*MODELS, DATA / "houses_format_1.npz"]
@@ -111,3 +115,34 @@ def test_pairs_too_close_are_named() -> None:
     text = inspection_text(pcatool.inspect(model.with_meta(certificate=certificate)), everything=False, width=None)
     meaning = "some eigenvalues are too close to each other to determine the directions of the components"
     assert f"certificate: {meaning}: PC2 and PC3" in text
+
+
+def test_every_array_has_a_meaning() -> None:
+    stored = {array["name"] for path in KEPT for array in pcatool.inspect(path)["arrays"]}
+    assert stored | set(SUMS) <= set(ARRAY_MEANINGS)
+
+
+def test_an_alignment_names_changed_signs_and_the_kept_order() -> None:
+    facts: dict[str, Any] = {"method": "pca", "centered": True, "aligned": [1, 3, 2], "flipped": [1, 3]}
+    assert aligned_lines(facts) == [
+        "aligned to an older model; sign changed: PC1, PC3; order of the older model kept: "
+        "PC2 is number 3 by variance, PC3 is number 2 by variance"
+    ]
+    assert aligned_lines(facts | {"aligned": list(range(1, 15)), "flipped": list(range(1, 15))})[0].endswith(
+        "PC10 and 4 more components"
+    )
+    assert aligned_lines(facts | {"aligned": [1, 2, 3], "flipped": []}) == [
+        "aligned to an older model; no sign and no order changed"
+    ]
+
+
+def test_the_error_of_a_kernel_model_is_of_its_feature_space() -> None:
+    rows = np.random.default_rng(0).normal(size=(12, 2))
+    model = pcatool.fit(rows, components=1, method="kernel")
+    counts = RowCounts(rows=12)
+    said = {
+        command: apply_lines(apply_facts(command, model, counts, 0.5, None))[-1]
+        for command in ("transform", "reconstruct")
+    }
+    assert said["transform"].endswith("0.5: averaged over the rows, in the feature space of the kernel")
+    assert said["reconstruct"].endswith("summed over the columns as the model scales them")

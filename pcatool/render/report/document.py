@@ -232,7 +232,7 @@ def commands_section(facts: Mapping[str, Any]) -> list[Html]:
         content.append(
             element(
                 "p",
-                "Replace data.csv by your data. A model does not store the options for reading files: "
+                "Replace data.csv by the name of your file. A model does not store the options for reading files: "
                 "add the options that you used.",
                 class_="quiet",
             )

@@ -94,7 +94,8 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
         sentences.append("Shares are of the dependence on the label, so a component may have little of the variance.")
     if "aligned" in facts:
         sentences.append(
-            "The signs, and the order of components with nearly equal eigenvalues, are those of an older model."
+            "The signs of the components, and the order of components with nearly equal eigenvalues, are those of an "
+            "older model."
         )
     if "em" in facts and not facts["em"]["converged"]:
         sentences.append("EM has not converged: more rows, or fewer components, may help.")
