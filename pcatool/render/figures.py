@@ -315,7 +315,12 @@ def import_matplotlib() -> Any:
         raise UsageError("drawing a picture needs matplotlib", remedy) from error
     except (ImportError, ValueError) as error:
         check_memory(error)
-        raise UsageError(f"matplotlib does not load: {printable(str(error))}", remedy) from error
+        bad_backend = str(error).startswith("Key backend")  # installed correctly, but misled by the environment
+        remedy = "run pip uninstall matplotlib, then pip install 'pcatool[plot]'"
+        raise UsageError(
+            f"matplotlib does not load: {printable(str(error))}",
+            "unset the environment variable MPLBACKEND" if bad_backend else remedy,
+        ) from error
     return matplotlib
 
 
@@ -342,7 +347,8 @@ def check_pixels(size: tuple[float, float], picture: PictureOptions) -> None:
     width, height = size
     if width * height * dpi * dpi > MOST_PIXELS:
         pixels = f"{width * dpi:,.0f} x {height * dpi:,.0f} pixels"
-        raise RefusedError(f"a picture of {pixels} is too large", "give a smaller --size or --dpi")
+        limit = f"the limit is {MOST_PIXELS:,} pixels"
+        raise RefusedError(f"a picture of {pixels} is too large, {limit}", "give a smaller --size or --dpi")
 
 
 def figure_file(figure: Figure, form: str, picture: PictureOptions) -> bytes:

@@ -382,7 +382,7 @@ def draw_cumulative(axes: Axes, table: VarianceTable, kept: int, shown: int) -> 
 
 
 def draw_rules(axes: Axes, verdicts: Sequence[Verdict], shown_count: int) -> None:
-    """Draw a row for each rule with a point at the k that the rule picks; the k that most rules pick is highlighted.
+    """Draw a row for each rule with a point at the k that the rule picks; the k from `agreement` is highlighted.
 
     A k above `shown_count`, the number of components on the axis, is an arrow at the right edge.
     """
@@ -399,7 +399,7 @@ def draw_rules(axes: Axes, verdicts: Sequence[Verdict], shown_count: int) -> Non
         label(axes, shown, str(verdict.k), color, y=row)
     axes.set_yticks(range(len(verdicts)), [verdict.rule for verdict in verdicts], fontsize=9)
     axes.set_ylim(len(verdicts) - 0.4, -0.6)
-    axes.set_ylabel("rules" if agreed is None else f"rules (most pick {agreed.k})")
+    axes.set_ylabel("rules" if agreed is None else f"rules ({len(agreed.rules)} pick {agreed.k})")
 
 
 def fit_rules(figure: Figure, axes: Axes, count: int) -> None:
@@ -425,9 +425,9 @@ def name_components(axes: Axes, shown: int, *, log: bool) -> None:
 
 
 def rules_report(verdicts: Sequence[Verdict], form: str, width: int | None) -> str:
-    """Return the k of each rule with its reason, and the k that most rules pick, as text in a format of FORMS.
+    """Return the k of each rule with its reason, and the k from `agreement`, as text in a format of FORMS.
 
-    CSV omits the k that most rules pick. `width` is for the format `table`; None for no limit.
+    CSV omits the agreement. `width` is for the format `table`; None for no limit.
     """
     agreed = agreement(verdicts)
     if form == "json":
@@ -439,5 +439,7 @@ def rules_report(verdicts: Sequence[Verdict], form: str, width: int | None) -> s
         "k": np.array(["" if v.k is None else str(v.k) for v in verdicts]),
         "reason": np.array([v.reason for v in verdicts]),
     }
-    where = f"most rules pick k = {agreed.k}: {', '.join(agreed.rules)}" if agreed else "no two rules agree"
+    where = "no two rules agree"
+    if agreed:
+        where = f"k = {agreed.k} is picked by {', '.join(agreed.rules)}; no other k is picked by more rules"
     return render_table(columns, form, caption=where, width=width)

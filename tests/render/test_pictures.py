@@ -153,7 +153,8 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
     )
 
 
-def test_a_matplotlib_that_does_not_load_is_no_traceback():
+@pytest.mark.parametrize("broken", [True, False], ids=["broken", "bad backend"])
+def test_a_matplotlib_that_does_not_load_is_no_traceback(broken, tmp_path):
     code = (
         "import numpy as np; from pcatool.errors import UsageError; from pcatool.model.model import VarianceTable;"
         "from pcatool.render.scree import scree_picture\n"
@@ -161,9 +162,14 @@ def test_a_matplotlib_that_does_not_load_is_no_traceback():
         "except UsageError as error: print(error)"
     )
     environment = os.environ | {"MPLBACKEND": "no-such-backend", "PYTHONPATH": os.pathsep.join(sys.path)}
+    if broken:
+        (tmp_path / "matplotlib.py").write_text("raise ImportError('no-such-backend.so: cannot open')")
+        environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert run.stdout.startswith("matplotlib does not load: "), run.stderr
     assert "no-such-backend" in run.stdout
+    reinstall = "run pip uninstall matplotlib, then pip install 'pcatool[plot]'"
+    assert run.stdout.rstrip().endswith(reinstall if broken else "unset the environment variable MPLBACKEND")
 
 
 @pytest.mark.parametrize(("path", "form"), [("a.png", "png"), (Path("b/c.d.SVG"), "svg"), ("x y.Pdf", "pdf")])
@@ -203,7 +209,7 @@ def test_a_logarithmic_scale_leaves_out_what_is_0_and_says_so(name):
 def test_each_rule_is_named_with_what_it_picks():
     verdicts = [Verdict("kaiser", 12, ""), Verdict("elbow", 1, ""), Verdict("mle", None, "no"), Verdict("0.9", 12, "")]
     said = drawn("most_bars", verdicts=verdicts)
-    assert {"kaiser", "elbow", "mle", "0.9", "does not apply", "rules (most pick 12)"} <= set(said)
+    assert {"kaiser", "elbow", "mle", "0.9", "does not apply", "rules (2 pick 12)"} <= set(said)
     assert said.count("12") == 2 and said.count("1") >= 1
     assert "rules" in drawn("most_bars", verdicts=verdicts[:2])
 

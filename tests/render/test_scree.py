@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from pcatool.errors import percent
 from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
-from pcatool.render.scree import ScreeLook, scree_chart, scree_picture
+from pcatool.render.scree import ScreeLook, rules_report, scree_chart, scree_picture
 from pcatool.rules.base import Verdict
 
 IRIS = [4.228, 0.243, 0.078, 0.024]
@@ -232,11 +232,18 @@ def words_of(eigenvalues, kept, **more):
     return re.findall(r"<!-- (.*?) -->", svg.decode())
 
 
+def test_the_caption_of_the_rules_does_not_call_a_few_rules_most():
+    verdicts = [Verdict(name, k, "") for name, k in {"a": 12, "b": 3, "c": 12, "d": 5, "e": 7, "f": None}.items()]
+    said = rules_report(verdicts, "table", None)
+    assert "k = 12 is picked by a, c; no other k is picked by more rules" in said
+    assert "no two rules agree" in rules_report(verdicts[:2], "table", None)
+
+
 def test_a_picture_names_marks_scales_and_what_the_rules_pick():
     verdicts = [Verdict("kaiser", 12, ""), Verdict("elbow", 3, ""), Verdict("mle", None, "no"), Verdict("0.9", 12, "")]
     said = words_of([50.0, 40.0, 30.0, *np.linspace(3, 1, 17), 0.0], 12, scree=ScreeLook(log=True), verdicts=verdicts)
     assert {"m.npz", "component", "eigenvalue (logarithmic)", "not shown: 1 eigenvalue equal to 0"} <= {*said}
-    assert {"kaiser", "elbow", "mle", "0.9", "does not apply", "rules (most pick 12)"} <= {*said}
+    assert {"kaiser", "elbow", "mle", "0.9", "does not apply", "rules (2 pick 12)"} <= {*said}
     assert "largest drop: after 3" in said
     assert any(word.startswith("k = 12 kept: ") for word in said)
 

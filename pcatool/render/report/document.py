@@ -453,7 +453,8 @@ def _variances(facts: Mapping[str, Any]) -> Html:
         for row in rows
     ]
     omitted = len(facts["variance"]) - len(rows)
-    caption = f"Variance that the first k components capture and lose (ddof {facts['ddof']})"
+    total_name = name_of_total(facts["method"], facts["centered"])
+    caption = f"In the row of PCk: the {total_name} that the first k components capture and lose (ddof {facts['ddof']})"
     note = (
         [element("p", f"pcatool explain-variance prints {counted(omitted, 'more component')}.", class_="quiet")]
         if omitted
