@@ -70,7 +70,7 @@ def _lines(facts: Mapping[str, Any]) -> list[Line]:
         ("rows", _from_to(facts["rows"])),
         ("components", _from_to(facts["components"])),
         ("kept", _kept(facts)),
-        ("total", f"{_from_to(facts['total_variance'])}{_relative_change(facts['total_variance'])}"),
+        (_total_name(facts), f"{_from_to(facts['total_variance'])}{_relative_change(facts['total_variance'])}"),
     ]  # fmt: skip
     if facts["angles"] is not None:
         lines.append(("subspaces", _angles(facts)))
@@ -84,6 +84,12 @@ def _kept(facts: Mapping[str, Any]) -> str:
     a, b = (percent(facts["cumulative"][which]) for which in ("a", "b"))
     name_a, name_b = facts["share_of"]["a"], facts["share_of"]["b"]
     return f"{a} of the {name_a} in A, {b}{'' if name_a == name_b else f' of the {name_b}'} in B"
+
+
+def _total_name(facts: Mapping[str, Any]) -> str:
+    """Return the label of the sum of all eigenvalues, such as `total variance`."""
+    names = set(facts["share_of"].values())
+    return f"total {names.pop()}" if len(names) == 1 else "total"
 
 
 def _value(value: Any) -> str:

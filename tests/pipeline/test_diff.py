@@ -78,7 +78,7 @@ def test_everything_that_changed_is_told() -> None:
     for said in (
         "setting: ddof: 0 in A, 1 in B\n",
         "rows: 100 in A, 120 in B\n",
-        "total: 12.4 in A, 12 in B (-3.23%)\n",
+        "total variance: 12.4 in A, 12 in B (-3.23%)\n",
         "swapped: PC2, PC3 of A\n",
         "flipped: PC2 of A\n",
         "hint: a fit with --align-to A keeps the signs of A, and the order of components with nearly equal eigenvalues",
