@@ -142,7 +142,7 @@ def option_records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> 
     """Return one option record of each of these kinds, in order, with the settings that are its fields.
 
     `always` are further settings, converted to text; None leaves a setting at its default. Raises `UsageError` for a
-    setting that no record has, with the nearest name.
+    setting that no record has, with the nearest name, or else with all names.
     """
     given = {**settings, **{key: str(value) for key, value in always.items() if value is not None}}
     known = [f.name for kind in kinds for f in fields(kind)]
@@ -150,7 +150,8 @@ def option_records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> 
         if name not in known:
             called = OPTIONS.get(option_word(name), "").strip("-").replace("-", "_")
             near = called if called in known else nearest(name, known)
-            raise UsageError(f"there is no setting called {show(name)}", f"did you mean {near}?" if near else "")
+            remedy = f"did you mean {near}?" if near else f"the settings are {', '.join(sorted(known))}"
+            raise UsageError(f"there is no setting called {show(name)}", remedy)
     return [kind(**{f.name: _plain(f, given[f.name]) for f in fields(kind) if f.name in given}) for kind in kinds]
 
 

@@ -73,12 +73,14 @@ def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
 
 
 @errors_name_settings
-def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack[FitSettings]) -> pd.DataFrame:
+def compare_rules(
+    model: Any, rules: str | Sequence[str] | None = None, **settings: Unpack[FitSettings]
+) -> pd.DataFrame:
     """Return a DataFrame with a row for each rule: its name, the number of components k that it chooses, its reason.
 
-    `model` is a model, the path of a model, or data to fit with the settings of `fit`. `rules` are names of rules; None
-    takes all rules and the default share. A rule that does not apply has no k, and its reason says why. Raises
-    `UsageError` for an unknown rule.
+    `model` is a model, the path of a model, or data to fit with the settings of `fit`. `rules` names the rules, in
+    a list or with commas; None takes all rules and the default share. A rule that does not apply has no k, and its
+    reason says why. Raises `UsageError` for an unknown rule.
 
     >>> import pcatool
     >>> table = pcatool.compare_rules("sample_data/digits.csv", ["kaiser", "elbow"], exclude="digit")
@@ -96,4 +98,5 @@ def compare_rules(model: Any, rules: list[str] | None = None, **settings: Unpack
     fitted = fitting.Fitted(model, RowCounts()) if isinstance(model, Model) else fitting.model_or_fit(job)
     if fitted.shown_k is not None:
         raise UsageError("components has no effect: the rules use all eigenvalues", "leave out components")
-    return pd.DataFrame(reporting.rule_choices(fitted, rules, job.options.seed), columns=["rule", "k", "reason"])
+    asked = rules.split(",") if isinstance(rules, str) else rules
+    return pd.DataFrame(reporting.rule_choices(fitted, asked, job.options.seed), columns=["rule", "k", "reason"])

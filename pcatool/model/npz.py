@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from pcatool.errors import ModelError, check_memory, counted, show
+from pcatool.errors import ModelError, UsageError, check_memory, counted, show
 from pcatool.linalg.row_sums import KINDS as SUMS
 from pcatool.linalg.row_sums import Statistic
 from pcatool.model.model import FORMAT_VERSION, Model
@@ -98,8 +99,8 @@ def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inpu
     """Write the model to a file or to an object of a store; if that fails, an older file stays as it was.
 
     With `no_clobber`, an existing file is not replaced, and `FileError` is raised. `inputs` names files that must not
-    be replaced, because data were read from them. Raises `FileError` if the file cannot be written, and `ModelError` if
-    it could not be read again.
+    be replaced, because data were read from them. Raises `FileError` if the file cannot be written, `ModelError` if it
+    could not be read again, and `UsageError` unless a model and a path are given, in this order.
 
     >>> import pcatool
     >>> model = pcatool.fit("sample_data/houses.csv", components=1)
@@ -107,9 +108,15 @@ def save_model(model: Model, path: str | Path, *, no_clobber: bool = False, inpu
     >>> pcatool.load_model("houses.npz") == model
     True
     """
+    if not isinstance(model, Model):
+        raise UsageError(
+            f"an object of type {type(model).__name__} is not a model",
+            "give the model first, as in save_model(model, 'model.npz')",
+        )
+    name = _path_text(path, "save_model(model, 'model.npz')")
     doing("writing")
     _check_readable(model)
-    write_whole(str(path), dumps(model), no_clobber=no_clobber, inputs=inputs)
+    write_whole(name, dumps(model), no_clobber=no_clobber, inputs=inputs)
 
 
 def _check_readable(model: Model) -> None:
@@ -124,7 +131,8 @@ def _check_readable(model: Model) -> None:
 def load_model(path: str | Path) -> Model:
     """Read a model that `save_model` or the command line has written, and check everything in its file.
 
-    Raises `FileError` if the file cannot be read, `ModelError` if it is not a model or is damaged.
+    Raises `FileError` if the file cannot be read, `ModelError` if it is not a model or is damaged, and `UsageError` for
+    an object that is not a path.
 
     >>> import pcatool
     >>> pcatool.save_model(pcatool.fit("sample_data/houses.csv", components=1), "houses.npz")
@@ -136,9 +144,16 @@ def load_model(path: str | Path) -> Model:
 
 def read_model(path: str | Path) -> tuple[Model, bytes]:
     """Read and check a model like `load_model`; return the model, and the bytes of its file."""
-    source = Input(str(path))
+    source = Input(_path_text(path, "load_model('model.npz')"))
     data = read_file(source, ZIP)
     return loads(data, source.name), data
+
+
+def _path_text(path: object, example: str) -> str:
+    """Return a path as text; raise `UsageError` for any other object. `example` is a correct call, for the error."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise UsageError(f"an object of type {type(path).__name__} is not a path", f"give a path, as in {example}")
+    return os.fspath(path)
 
 
 class ArrayInfo(NamedTuple):

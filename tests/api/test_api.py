@@ -386,7 +386,8 @@ def test_settings_of_a_model_cannot_be_changed(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"standardise": True}, "there is no setting called 'standardise'; did you mean standardize?"),
-        ({"k": 2}, "there is no setting called 'k'"),
+        ({"k": 2}, "there is no setting called 'k'; did you mean components?"),
+        ({"zzz": 2}, "there is no setting called 'zzz'; the settings are absent, align_to, center, "),
         ({"components": 0}, "components='0' is not a number of components"),
         ({"components": 1.5}, "components='1.5' is not a number of components"),
         ({"components": float("nan")}, "components='nan' is not a number of components"),
@@ -767,9 +768,25 @@ def test_an_array_of_all_scores_is_not_taken_for_rows() -> None:
     np.testing.assert_allclose(pcatool.reconstruct(model, scores, source="scores"), X)
 
 
+def test_a_model_and_a_path_are_told_from_other_objects(tmp_path: Path) -> None:
+    model = pcatool.fit(X)
+    for wrong in (X, model, None, 5):
+        name = type(wrong).__name__
+        with pytest.raises(pcatool.UsageError, match=f"an object of type {name} is not a path; .* load_model\\('model"):
+            pcatool.load_model(wrong)  # type: ignore[arg-type]
+        with pytest.raises(
+            pcatool.UsageError, match=f"an object of type {name} is not a path; .* save_model\\(model, "
+        ):
+            pcatool.save_model(model, wrong)  # type: ignore[arg-type]
+    with pytest.raises(pcatool.UsageError, match=r"type str is not a model; give the model first, as in save_model\("):
+        pcatool.save_model(str(tmp_path / "m.npz"), model)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
 def test_rules_for_a_model_take_no_settings_of_a_fit() -> None:
     model = pcatool.fit(np.random.default_rng(0).normal(size=(30, 4)))
     assert len(pcatool.compare_rules(model, ["kaiser"], seed=3)) == 1
+    assert list(pcatool.compare_rules(model, "kaiser,elbow")["rule"]) == ["kaiser", "elbow"]
     with pytest.raises(
         pcatool.UsageError,
         match="that is already fitted; give data instead of a model, or leave out standardize",
