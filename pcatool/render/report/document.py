@@ -181,26 +181,36 @@ def certificate_section(facts: Mapping[str, Any]) -> list[Html]:
         if certificate.get(key) is not None
     ]
     rows = [row for row in facts["variance"] if row["kept"] and "vouched" in row]
-    content = [element("p", verdict(facts), class_="verdict")]
-    detail = [text for _, text in proof_lines(facts)[:-1] if ";" in text or not text.startswith("eigenvalues are")]
+    first = verdict(facts)
+    content = [element("p", first, class_="verdict")]
+    detail = [
+        text
+        for _, text in proof_lines(facts)[:-1]
+        if f"{text}." != first and (";" in text or not text.startswith("eigenvalues are"))
+    ]
     if rows and detail:
         content.append(bullet_list([f"{text[0].upper()}{text[1:]}" for text in detail]))
     if proofs:
         content.append(table("Checks after the fit", ("check", "value", "meaning"), proofs, "words"))
     if rows:
-        content.append(element("details", element("summary", "Digits of each eigenvalue"), _digits(rows)))
+        content.append(
+            element("details", element("summary", "Digits of each eigenvalue"), _digits(rows, by_em="em" in facts))
+        )
     return content
 
 
-def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
-    """Return a table of the accuracy of the first MAX_TABLE_COMPONENTS eigenvalues, and a note on omitted ones."""
+def _digits(rows: Sequence[Mapping[str, Any]], *, by_em: bool) -> Html:
+    """Return a table of the accuracy of the first MAX_TABLE_COMPONENTS eigenvalues, and a note on omitted ones.
+
+    The column `accurate` is about rounding error. It is omitted for EM, whose steps limit the accuracy.
+    """
     cells = [
         (
             component_name(row["component"]),
             f"{row['eigenvalue']:.15g}",
             "none" if row["relative_error"] is None else f"{row['relative_error']:.1e}",
             str(row["digits"]),
-            "yes" if row["vouched"] else "no",
+            *(() if by_em else ("yes" if row["vouched"] else "no",)),
         )
         for row in rows[:MAX_TABLE_COMPONENTS]
     ]
@@ -210,7 +220,7 @@ def _digits(rows: Sequence[Mapping[str, Any]]) -> Html:
         if omitted
         else []
     )
-    titles = ("component", "eigenvalue", "largest relative error", "digits", "accurate")
+    titles = ("component", "eigenvalue", "largest relative error", "digits", *(() if by_em else ("accurate",)))
     caption = "Accuracy of each eigenvalue; the error is relative to the eigenvalue"
     return join(table(caption, titles, cells), *note)
 
@@ -293,7 +303,7 @@ def loadings(data: Mapping[str, Any]) -> list[Html]:
 def scores(data: Mapping[str, Any] | None) -> list[Html]:
     """Return the content of the section on scores; if `data` is None, a sentence that tells how to get scores."""
     if data is None:
-        text = "This page has no rows. To see scores, give the data after the model: pcatool report MODEL DATA."
+        text = "This page has no rows. To see scores, give the data after the model: pcatool report MODEL DATA -o FILE."
         return [element("p", text)]
     shown, total = len(data["rows"]), data["of"]
     which = (

@@ -22,8 +22,8 @@ PROOFS = {
     "orthonormality": ("Orthonormality", "largest deviation of the components from length 1 and from right angles"),
     "trace_closure": (
         "Trace closure",
-        "difference between the sum of the eigenvalues and the total variance, which is computed separately, "
-        "relative to the total",
+        "difference between the sum of the eigenvalues and the same sum computed from the data without eigenvalues, "
+        "relative to this sum",
     ),
 }
 
@@ -72,10 +72,8 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
         )
     rank, k = facts["rank"], facts["components"]
     if rank is not None and k > rank:
-        sentences.append(
-            f"Only {counted(rank, 'component')} {'has' if rank == 1 else 'have'} variance; "
-            "the other components have eigenvalue 0."
-        )
+        has = "has" if rank == 1 else "have"
+        sentences.append(f"Only {grouped(rank)} of {grouped(k)} components {has} an eigenvalue above 0.")
     elif (
         rank is not None
         and facts["method"] == "pca"

@@ -267,7 +267,7 @@ def test_what_to_be_careful_with() -> None:
         "Some eigenvalues are too close to each other to determine the directions of the components: PC1 and PC2."
         in said
     )
-    assert "Only 2 components have variance; the other components have eigenvalue 0." in said
+    assert "Only 2 of 3 components have an eigenvalue above 0." in said
     assert "The columns were not centred, so shares are of the sum of squares about 0" in past
     Y = np.random.default_rng(6).normal(size=(9, 2))
     twice = np.column_stack([Y, Y.sum(axis=1), np.ones(9)])
@@ -281,7 +281,26 @@ def test_the_sentence_and_the_verdict(digits: Model) -> None:
     words = read(digits).words
     assert "29 components keep 95.48% of the variance in 1,797 rows of 64 columns." in words
     assert "All 29 eigenvalues are accurate to at least 12 digits." in words
-    assert "This page has no rows" in words
+    assert "To see scores, give the data after the model: pcatool report MODEL DATA -o FILE." in words
+
+
+def test_em_is_told_once_and_its_eigenvalues_are_not_called_inaccurate() -> None:
+    X = np.random.default_rng(1).normal(size=(40, 3)) * [3, 2, 1]
+    X[::7, 1] = np.nan
+    words = read(pcatool.fit(X, components=1, missing="em")).words
+    assert words.count("EM has converged") == 1
+    assert "component eigenvalue largest relative error digits PC1" in words
+    whole = read(pcatool.fit(X[:, [0, 2]], components=1)).words
+    assert "component eigenvalue largest relative error digits accurate PC1" in whole
+
+
+def test_the_share_of_components_past_the_rank_is_not_called_variance() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = pcatool.fit(DIGITS, method="supervised", label="digit", components=3)
+    words = read(model).words
+    assert "Only 1 of 3 components has an eigenvalue above 0." in words
+    assert "In the row of PCk: the dependence on the label that the first k components capture and lose" in words
 
 
 def test_rows_with_missing_cells_are_counted() -> None:
