@@ -51,7 +51,7 @@ ARRAY_MEANINGS = {
     "means": "means of the columns, each a sum of two doubles",
     "means_error": "bounds on the errors of means",
     "rounding": "bounds on the rounding error of each column in scatter, factor or cross",
-    "weights": "sum of the weights, and sum of the products of the weights of any two rows",
+    "weights": "sum of the weights, and sum of their products over all pairs of rows",
     "weights_error": "bounds on the errors of weights",
     "scatter": "sums of products of two columns about their means",
     "factor": "triangular factor R of the scatter, which is R^T R",

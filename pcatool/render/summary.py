@@ -75,7 +75,9 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
     """Return the result of `missing_facts` as lines of text; no lines if `facts` is None."""
     if facts is None:
         return []
-    spelled = ", ".join(f"{grouped(n)} {show(text) if text else 'empty'}" for text, n in facts["spellings"].items())
+    spelled = ", ".join(
+        f"{grouped(n)} {show(text)}" if text else counted(n, "empty cell") for text, n in facts["spellings"].items()
+    )
     by_column = facts["columns"].items()
     columns = ", ".join(f"{show(name)} {percent(n['share'])}" for name, n in list(by_column)[:MAX_NAMED])
     more = f", and {counted(len(by_column) - MAX_NAMED, 'more column')}" if len(by_column) > MAX_NAMED else ""

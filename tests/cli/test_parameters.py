@@ -207,7 +207,7 @@ def test_a_fit_that_scores_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(*words) == 0
     lines = said(capsys)
     assert "4 rows read, 3 used, 1 dropped; 2 columns used; centred, not standardised, divisor n (ddof 0)" in lines
-    assert "1 cell missing (12.50%) in 1 row: 1 empty" in lines
+    assert "1 cell missing (12.50%) in 1 row: 1 empty cell" in lines
     assert "missing by column: 'a' 25.00%" in lines
     assert lines[-2:] == [
         "model written to f.npz",

@@ -762,7 +762,7 @@ def test_the_report_counts_holes(missing: str, quoted: bool, tmp_path: Path, run
 def test_the_report_in_words(tmp_path: Path, run: Any) -> None:
     (tmp_path / "x.csv").write_text(SPELLED)
     said = run(tmp_path, "fit", "x.csv", "-k", "1", "--missing", "mean", "-v", "-o", "m.npz").stderr.decode()
-    assert "8 cells missing (25.00%) in 6 rows: 3 empty, 2 'NA', 1 'n/a', 1 'NULL', 1 '.'" in said
+    assert "8 cells missing (25.00%) in 6 rows: 3 empty cells, 2 'NA', 1 'n/a', 1 'NULL', 1 '.'" in said
     assert "missing by column: 'b' 37.50%, 'a' 25.00%, 'c' 25.00%, 'd' 12.50%" in said
     assert "6 patterns of missing cells: each pattern is in one row" in said
     none = run(tmp_path, "fit", "-", "-k", "1", "--missing", "mean", "--json", "-o", "m.npz", data=b"a,b\n1,2\n3,5\n")
