@@ -211,7 +211,9 @@ class KernelModel(Model):
 def _settings(saved: Any) -> KernelSettings:
     """Return the kernel settings from the metadata of a model; raise ModelError unless every setting is valid."""
     if not isinstance(saved, dict) or not isinstance(saved.get("name"), str) or saved["name"] not in KERNELS:
-        raise ModelError(f"kernel is {show(saved)}, which this version of pcatool does not know", "update pcatool")
+        raise ModelError(
+            f"kernel is {show(saved)}, which this version of pcatool does not know", "install a newer pcatool"
+        )
     uses = KERNELS.load(saved["name"]).uses
     if set(saved) != {"name", *uses}:
         raise ModelError(f"kernel is {show(saved)}, but {saved['name']} needs {', '.join(('name', *uses))}")

@@ -143,7 +143,7 @@ class Model:
     def check_basis(self) -> None:
         """Raise `ModelError` unless `basis` has at most d columns, orthonormal; a subclass checks its own arrays."""
         if self.meta.get("method") == "kernel" or "kernel" in self.meta:
-            raise ModelError("the settings describe a kernel model, but the array of dual vectors is missing")
+            raise ModelError("the settings describe a kernel model, but the array 'dual_vectors' is missing")
         if self.k > self.d:
             raise ModelError(f"basis has {self.k} components, but the model has only {counted(self.d, 'column')}")
         check_orthonormal(self.basis, "basis")

@@ -221,7 +221,7 @@ def loads(data: bytes, name: str = "the model") -> Model:
             **{member: arrays[member] for member in kind.EXTRA_ARRAYS},
         )
     except ModelError as error:
-        raise _unusable(name, error.message) from None
+        raise _unusable(name, error.message, error.remedy) from None
     return model
 
 
@@ -252,9 +252,10 @@ def _why_no_archive(data: bytes) -> str:
     return "it is a damaged or incomplete .npz archive" if data.startswith(ZIP) else "it is not an .npz archive"
 
 
-def _unusable(name: str, why: str) -> ModelError:
+def _unusable(name: str, why: str, remedy: str = "") -> ModelError:
     """Return the error for the file `name`, which is not a usable model; `why` is a clause with the reason."""
-    return ModelError(f"{show(name)} is not a usable model: {why}", "give a model file written by pcatool fit -o")
+    remedy = remedy or "give a model file written by pcatool fit -o"
+    return ModelError(f"{show(name)} is not a usable model: {why}", remedy)
 
 
 def _members(archive: zipfile.ZipFile, name: str) -> list[str]:

@@ -221,7 +221,7 @@ TEXT = Setting(is_text, "not text")
 # Settings that a fit computes, in addition to the options of the fit that a model keeps.
 FOUND_SETTINGS = {
     "format_version": Setting(lambda value: is_count(value) and value > 0, "not a whole number of at least 1"),
-    "aligned": Setting(_is_order, "not a permutation of the components"),
+    "aligned": Setting(_is_order, "not the numbers 1, 2, 3 and so on in any order"),
     "booleans": Setting(are_names, "not a list of column names"),
     "vectors": Setting(_is_widths, "not names of vector columns with lengths of at least 1"),
     "label_numbers": Setting(are_names, "not a list of names", ("supervised",), "labels"),
@@ -270,7 +270,9 @@ def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
     """Raise `ModelError` if a setting in `meta` is invalid, or contradicts other settings or sizes of the arrays."""
     method = meta.get("method", "pca")
     if not isinstance(method, str) or method not in METHODS:
-        raise ModelError(f"unknown method {show(method)}", "install a newer pcatool")
+        raise ModelError(
+            f"method is {show(method)}, which this version of pcatool does not know", "install a newer pcatool"
+        )
     for name, setting in SETTINGS.items():
         if name in meta and setting.test is not None and not setting.test(meta[name]):
             raise ModelError(f"{name} is {show(meta[name])}, {setting.why}")

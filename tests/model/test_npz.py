@@ -286,6 +286,10 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "meta a list": (changed("meta", npy_bytes("[]")), "meta"),
     "meta too deep": (changed("meta", npy_bytes("[" * 100_000)), "meta"),
     "a format of 0": (with_meta(format_version=0), "is '0', not a whole number of at least 1"),
+    "a method to come": (
+        with_meta(method="magic"),
+        "method is 'magic', which this version of pcatool does not know; install a newer pcatool",
+    ),
     "a format to come": (with_meta(format_version=FORMAT_VERSION + 1), "install a newer pcatool"),
     **{
         f"format version {version!r}": (with_meta(format_version=version), "format_version")
