@@ -54,7 +54,8 @@ def relative_name(item: Input) -> str:
 
 def is_folder(name: str) -> bool:
     """Whether a name means a folder: it ends with /, or there is a folder of that name."""
-    return plain_name(name).endswith("/") or (not is_remote(name) and Path(name).is_dir())
+    # Path("") is the current folder.
+    return plain_name(name).endswith("/") or (name != "" and not is_remote(name) and Path(name).is_dir())
 
 
 def join_name(folder: str, name: str) -> str:

@@ -213,6 +213,7 @@ def test_only_earlier_results(here: Path) -> None:
             "'data/d.tsv' and 'other/d.tsv' would both be written to 'out/d.tsv'",
         ),
         (["data"], "data/", UsageError, "is the same file as the input"),
+        (["data"], "", UsageError, "the name of the output is empty"),
         (["data"], "link/", UsageError, "is the same file as the input"),
         (["-"], "out/", UsageError, "each file in 'out/' is named after its input, but standard input has no name"),
         (["data", "none.csv"], "out/", FileError, "cannot read 'none.csv'"),
