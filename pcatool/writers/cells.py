@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pcatool.errors import DataError
 
 __all__ = [
+    "CONVERT_COLUMN",
     "as_text",
     "decoded",
     "floats",
@@ -24,7 +25,11 @@ __all__ = [
     "row_slices",
     "string_bytes",
     "strings",
+    "textless",
 ]
+
+# Remedy for a column whose type a format cannot hold: most such types have a form in no other format either.
+CONVERT_COLUMN = "convert the column to another type, such as text, or leave the column out"
 
 # 64-bit offsets: a block of long text may pass the 2 GB that `pa.string()` can hold.
 TEXT_TYPE = pa.large_string()
@@ -129,9 +134,12 @@ def as_text(column: pa.Array) -> pa.Array:
             return binary_text(column)
         raise
     except pa.ArrowNotImplementedError:
-        raise DataError(
-            f"cells of type {kind} cannot be written as text", "leave the column out, or give --output-format parquet"
-        ) from None
+        raise textless(kind) from None
+
+
+def textless(kind: pa.DataType) -> DataError:
+    """Return the error for a column with cells of a type that has no text form."""
+    return DataError(f"cells of type {kind} cannot be written as text", CONVERT_COLUMN)
 
 
 def is_binary(kind: pa.DataType) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import UsageError, show
 from pcatool.writers.base import PassthroughFields, TextWriter, Values
-from pcatool.writers.cells import TEXT_TYPE, as_text, decoded, joined, literal, numbers_as_text, string_bytes
+from pcatool.writers.cells import TEXT_TYPE, as_text, decoded, joined, literal, numbers_as_text, string_bytes, textless
 from pcatool.writers.sink import Data, Sink
 
 __all__ = ["JsonLinesWriter", "cells_at", "json_tokens"]
@@ -84,6 +84,8 @@ def json_tokens(column: pa.Array) -> pa.Array:
 
     column = decoded(column)
     kind = column.type
+    if pa.types.is_union(kind):
+        raise textless(kind)
     if pa.types.is_struct(kind):
         return struct_tokens(column)
     if pa.types.is_map(kind):

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from pcatool.errors import UsageError, show
 from pcatool.writers.base import PassthroughFields, Values, Writer, output_names
-from pcatool.writers.cells import floats
+from pcatool.writers.cells import CONVERT_COLUMN, floats
 from pcatool.writers.sink import ByteCollector, Sink
 
 __all__ = ["ParquetWriter", "group_rows"]
@@ -111,7 +111,7 @@ def open_parquet(buffer: ByteCollector, schema: pa.Schema, passthrough: Sequence
         bad = next(field for field in schema if not storable(field))
         raise UsageError(
             f"Parquet cannot store column {show(bad.name)} of type {bad.type}",
-            "leave the column out, or give --output-format csv",
+            CONVERT_COLUMN,
         ) from None
 
 

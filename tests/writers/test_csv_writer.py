@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -311,12 +312,16 @@ def test_text_columns_are_passed_through_verbatim() -> None:
 
 
 def test_a_type_without_text_is_refused() -> None:
-    with pytest.raises(DataError) as caught:
-        kept_cells(pa.array([(1, 2, 3)], pa.month_day_nano_interval()))
-    assert str(caught.value) == (
-        "cells of type month_day_nano_interval cannot be written as text; "
-        "leave the column out, or give --output-format parquet"
-    )
+    interval = pa.array([(1, 2, 3)], pa.month_day_nano_interval())
+    union = pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])
+    for cells in (interval, union, pa.StructArray.from_arrays([union], ["u"])):
+        with pytest.raises(DataError) as caught:
+            kept_cells(cells)
+        assert re.fullmatch(
+            "cells of type (month_day_nano_interval|sparse_union.*) cannot be written as text; convert the column to "
+            "another type, such as text, or leave the column out",
+            str(caught.value),
+        )
 
 
 # --- float format ---
