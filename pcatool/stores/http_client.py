@@ -175,7 +175,9 @@ def _request_error(name: str, error: Exception) -> FileError:
     if type(error).__name__ == "ClientPayloadError":
         return LostError(f"cannot read {name}: the connection was lost", "try again")
     inner = getattr(error, "os_error", error)
-    reason = inner.strerror if isinstance(inner, OSError) and inner.strerror else type(error).__name__
+    number = getattr(inner, "errno", None) or 0
+    # asyncio replaces the reason of a refused connection by "Connect call failed" and the address.
+    reason = os.strerror(number) if number > 0 else getattr(inner, "strerror", None) or type(error).__name__
     return LostError(f"cannot read {name}: no connection ({reason})", "check the address and the network")
 
 

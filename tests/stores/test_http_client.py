@@ -220,7 +220,8 @@ def test_servers_that_cannot_be_reached(
     close()
     said = capsys.readouterr().err
     assert code == 5
-    what = "the server does not answer" if how == "silent" else "no connection ("
+    reasons = {"silent": "the server does not answer", "refused": "no connection (Connection refused)"}
+    what = reasons.get(how, "no connection (")
     assert said.startswith(f"pcatool: error: cannot read 'http://{host}/t.csv': {what}")
 
 
