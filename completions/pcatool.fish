@@ -61,7 +61,7 @@ function __pcatool_of --no-scope-shadowing
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
-                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
@@ -90,7 +90,7 @@ function __pcatool_of --no-scope-shadowing
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
                 '*--keep='\t'Pass through these input columns, before the results' \
                 '--keep-all'\t'Pass through all input columns' \
-                '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
+                '--with-error'\t'Add a column squared_error: the squared error of the row, summed over the columns; after fit --standardize, over the standardised columns' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
                 '-o|--output=@any'\t'Output file, replaced in one step; - is standard output' \
                 '--output-format=csv tsv parquet jsonl'\t'Format of the output' \
@@ -98,7 +98,7 @@ function __pcatool_of --no-scope-shadowing
                 '--float-format='\t'Format of numbers in text, such as .6g or %.3f' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--resume'\t'With -o DIR/: skip inputs whose output exists and is not older than the input and the model' \
-                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
@@ -130,7 +130,7 @@ function __pcatool_of --no-scope-shadowing
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
                 '*--keep='\t'Pass through these input columns, before the results' \
                 '--keep-all'\t'Pass through all input columns' \
-                '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
+                '--with-error'\t'Add a column squared_error: the squared error of the row, summed over the columns; after fit --standardize, over the standardised columns' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
                 '-o|--output=@any'\t'Output file, replaced in one step; - is standard output' \
                 '--output-format=csv tsv parquet jsonl'\t'Format of the output' \
@@ -138,7 +138,7 @@ function __pcatool_of --no-scope-shadowing
                 '--float-format='\t'Format of numbers in text, such as .6g or %.3f' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--resume'\t'With -o DIR/: skip inputs whose output exists and is not older than the input and the model' \
-                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
@@ -192,7 +192,7 @@ function __pcatool_of --no-scope-shadowing
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
-                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
@@ -253,7 +253,7 @@ function __pcatool_of --no-scope-shadowing
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
-                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
@@ -313,7 +313,7 @@ function __pcatool_of --no-scope-shadowing
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
-                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
@@ -374,7 +374,7 @@ function __pcatool_of --no-scope-shadowing
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
-                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
@@ -409,9 +409,9 @@ function __pcatool_of --no-scope-shadowing
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
                 '*--keep='\t'Pass through these input columns, before the results' \
                 '--keep-all'\t'Pass through all input columns' \
-                '--with-error'\t'Add a column squared_error: the squared residual of the row, in the units of the fit' \
+                '--with-error'\t'Add a column squared_error: the squared error of the row, summed over the columns; after fit --standardize, over the standardised columns' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
-                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
@@ -453,7 +453,7 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--align-to=@model'\t'Older model' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
-                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
@@ -491,7 +491,7 @@ function __pcatool_of --no-scope-shadowing
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--align-to=@model'\t'Older model' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
-                '--threads='\t'Number of threads that read, compute and format; results do not depend on it' \
+                '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
                 '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \

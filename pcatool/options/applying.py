@@ -78,7 +78,8 @@ class ApplyOptions(TriplesOptions):
         False,
         "--with-error",
         group="output",
-        help="Add a column squared_error: the squared residual of the row, in the units of the fit.",
+        help="Add a column squared_error: the squared error of the row, summed over the columns; after "
+        "fit --standardize, over the standardised columns.",
     )
     with_coverage: bool = option(
         False,

@@ -349,13 +349,15 @@ OPTIONS = {word: option for option, words in _NAMES.items() for word in words.sp
 
 _ROWS = "all rows are read: select rows first, as in head -n 1001 data.csv | pcatool fit -o model.npz"
 _IMPUTE = "--missing mean or em fits with missing cells, and pcatool reconstruct --fill fills the missing cells"
-_GROUPS = "there are no fits by group: fit a file for each group, or colour the rows with pcatool plot scores --color"
+_GROUPS = (
+    "there are no fits by group: fit a file for each group, or colour the rows with pcatool plot scores --color COL"
+)
 _ROTATE = "there is no rotation of components: rotate the loadings that pcatool components prints"
 _ENCODE = "text columns are not encoded: write columns of 0 and 1 before the fit; --label takes text columns unchanged"
-_SPLIT = "rows are not split: fit one file and transform another file; -k cross-validation chooses k by held-out rows"
-_STOP = "there is no tolerance to set: each solver stops when a bound on its error is small; -v prints the bound"
+_SPLIT = "rows are not split: fit one file and transform another file; -k cross-validation chooses k by held-out cells"
+_STOP = "there is no tolerance to set: iterations end when the error is small; -v prints bounds on the error"
 _EXTRA = "oversampling cannot be set: solver randomized reads the rows again until a bound on its error is small"
-_FEATURES = "except with --standardize, a fit does not transform values: transform the columns before the fit"
+_FEATURES = "a fit only centres and standardises values: make other changes to the columns before the fit"
 _OTHER_METHODS = "pcatool has only --method pca, kernel and supervised"
 _SPARSE = "there is no sparse PCA: pcatool components --values contributions shows which columns matter"
 _HOLES = "--missing drop drops rows with missing cells"
@@ -364,10 +366,10 @@ _DRAW = "to draw a picture, use pcatool scree, pcatool plot or pcatool component
 _INPUT = "name inputs without an option, as in pcatool fit data.csv -o model.npz"
 _SHEET = "spreadsheets are not read: save the sheet as CSV"
 _FORCE = "-o replaces an existing file, unless --no-clobber is given"
-_BATCH = "rows are always read in blocks: memory does not grow with the number of rows"
+_BATCH = "rows are always read in blocks of a fixed height; --memory SIZE limits the memory of a fit"
 _SHARE = "-k 0.95 keeps 95% of the variance, and pcatool explain-variance prints the share of each component"
 _UPDATE = "pcatool update adds rows to a model"
-_TYPE = "all numbers are 64-bit floats"
+_TYPE = "pcatool computes with 64-bit floats, on the processor (CPU)"
 
 # Sentence -> options of other tools that have no counterpart here.
 _SAID = {

@@ -185,7 +185,7 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
         Obstacle(
             settings.solver == "tsqr" and settings.missing == "mean",
             None,
-            "--solver tsqr with --missing mean cannot be spread over workers: it needs the means first",
+            "--solver tsqr with --missing mean cannot be spread over workers: the factors need the column means first",
             "use --solver covariance",
         ),
         Obstacle(
@@ -384,14 +384,18 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         if self.updatable is not None and self.why_not_updatable is not None:
             flag = self.updatable_flag
             raise UsageError(f"{flag} has no effect: {self.why_not_updatable}", f"leave out {flag}")
+        if self.triples and self.absent == "zero" and self.missing in ("mean", "em"):
+            raise UsageError(
+                f"--missing {self.missing} does not go with --absent zero: the cells without a line are 0, not missing",
+                f"leave out --missing {self.missing}",
+            )
         self.check_triples(
             {
                 f"--method {self.method}": self.method != "pca",
                 "--weights": self.weights is not None,
                 "--center-rows": self.center_rows,
                 "--solver": self.solver != "auto",
-                f"--missing {self.missing}": self.missing == "drop"
-                or (self.missing != "error" and self.absent == "zero"),
+                "--missing drop": self.missing == "drop",
             }
         )
 
@@ -438,7 +442,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         linear["--no-center"] = not self.center and self.method == "supervised"
         given = [flag for flag, used in linear.items() if used]
         if given:
-            raise UsageError(f"{given[0]} does not go with --method {self.method}", f"leave out {given[0]}")
+            remedy = "use --missing drop" if given[0].startswith("--missing") else f"leave out {given[0]}"
+            raise UsageError(f"{given[0]} does not go with --method {self.method}", remedy)
         if self.kernel == "precomputed" and (self.standardize or self.center_rows):
             flag = "--standardize" if self.standardize else "--center-rows"
             raise UsageError(
@@ -472,4 +477,4 @@ class ScoreOptions:
     def __post_init__(self) -> None:
         given = "--keep-all" if self.keep_all else "--keep" if self.keep else None
         if given is not None and self.scores is None:
-            raise UsageError(f"{given} has no effect without --scores", f"leave out {given}")
+            raise UsageError(f"{given} has no effect without --scores", f"add --scores OUT, or leave out {given}")

@@ -56,7 +56,7 @@ class KernelOptions:
         group="kernel",
         metavar="G",
         help="Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels.",
-        shown_default="1/d",
+        shown_default="1/number of columns",
         kept=Setting(part_of="kernel"),
     )
     degree: float | None = option(

@@ -106,19 +106,19 @@ class TableOptions:
             object.__setattr__(self, "delimiter", DELIMITERS.get(self.delimiter, self.delimiter))
             self._check_character("-d", self.delimiter, also=(BLANKS,))
         self._check_character("--comment", self.comment)
-        self._check_character("--decimal", self.decimal)
         self._check_character("--thousands", self.thousands)
         if self.decimal not in (".", ","):
             raise UsageError(f"--decimal {show(self.decimal)} is not a decimal mark", "give '.' or ','")
         if self.decimal == self.thousands:
             other = "," if self.decimal == "." else "."
-            remedy = f"add --decimal '{other}' if the thousands mark is {show(self.thousands)}"
+            remedy = (
+                f"give --decimal '{other}' if {show(self.thousands)} is the thousands mark; else leave out --thousands"
+            )
             raise UsageError(f"--decimal and --thousands are both {show(self.decimal)}", remedy)
         for flag, mark in (("-d", self.delimiter), ("--comment", self.comment), ("--thousands", self.thousands)):
             if mark is not None and mark in NUMBER_CHARACTERS:
-                raise UsageError(
-                    f"{flag} {show(mark)} would split numbers", "give a character that does not occur in numbers"
-                )
+                remedy = "give a character other than a digit, +, -, e and E"
+                raise UsageError(f"{flag} {show(mark)} is a character of numbers", remedy)
         if set(self.strip) & set(NUMBER_CHARACTERS + self.decimal):
             raise UsageError(
                 f"--strip {show(self.strip)} would change numbers", "leave out digits, signs and decimal marks"
@@ -157,8 +157,9 @@ class TableOptions:
         if value is None or value in also:
             return
         if len(value) != 1 or value in '"\r\n' or ord(value) > 127:
-            remedy = "use one ASCII character" + (", or tab, comma, semicolon, pipe, space, blanks" if also else "")
-            raise UsageError(f"{flag} {show(value)} is not a single usable character", remedy)
+            words = ", or one of the words tab, comma, semicolon, pipe, space and blanks" if also else ""
+            remedy = f"use one ASCII character other than a double quote{words}"
+            raise UsageError(f"{flag} {show(value)} is not a usable character", remedy)
 
 
 @dataclass(frozen=True)

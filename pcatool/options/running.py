@@ -64,7 +64,7 @@ class ThreadOptions:
         "--threads",
         group="general",
         metavar="N",
-        help="Number of threads that read, compute and format; results do not depend on it.",
+        help="Number of threads that read, compute and format; the results are the same for every N.",
         shown_default="the number of cores this process may use",
     )
 

@@ -130,8 +130,8 @@ def parse_inches(text: str | tuple[float, float] | None) -> tuple[float, float] 
     size = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
     if not MIN_INCHES <= min(size) <= max(size) <= MAX_INCHES:
         raise UsageError(
-            f"--size {show(word)} is not a size",
-            f"give width x height in inches, such as 8x6, each from {MIN_INCHES:g} to {MAX_INCHES:g}",
+            f"--size {show(word)} is not a width and a height from {MIN_INCHES:g} to {MAX_INCHES:g} inches",
+            "give width x height in inches, such as 8x6",
         )
     return size
 
@@ -147,8 +147,7 @@ def parse_dpi(text: str | float | None) -> float | None:
     dpi = float(word) if re.fullmatch(NUMBER_PATTERN, word, re.ASCII) else 0.0
     if not MIN_DPI <= dpi <= MAX_DPI:
         raise UsageError(
-            f"--dpi {show(word)} is not a number of pixels per inch",
-            f"give a number from {MIN_DPI:g} to {MAX_DPI:g}",
+            f"--dpi {show(word)} is not a number from {MIN_DPI:g} to {MAX_DPI:g}", "give pixels per inch, such as 150"
         )
     return dpi
 

@@ -386,8 +386,14 @@ def test_lines_that_are_refused(data: str, more: list[str], said: str, tmp_path:
         (["--solver", "svd"], "--solver does not go with --triples"),
         (["--center-rows"], "--center-rows does not go with --triples"),
         (["--missing", "drop"], "--missing drop does not go with --triples"),
-        (["--missing", "mean", "--absent", "zero"], "--missing mean does not go with --triples"),
-        (["--missing", "em", "--absent", "zero"], "--missing em does not go with --triples"),
+        (
+            ["--missing", "mean", "--absent", "zero"],
+            "--missing mean does not go with --absent zero: the cells without a line are 0",
+        ),
+        (
+            ["--missing", "em", "--absent", "zero"],
+            "--missing em does not go with --absent zero: the cells without a line are 0",
+        ),
         (["--method", "kernel"], "--method kernel does not go with --triples"),
         (["--absent", "never"], "invalid value 'never' for --absent: choose missing or zero"),
         (["-k", "0.9"], "EM needs a number of components, not -k 0.9; give a number, such as -k 10"),

@@ -123,6 +123,10 @@ OTHERS = {
     "fit t.csv --one-hot": "there is no option '--one-hot'; text columns are not encoded: ",
     "fit t.csv --tsne": "there is no option '--tsne'; pcatool has only --method pca, kernel and supervised; see",
     "fit t.csv --tol 1": "there is no option '--tol'; there is no tolerance to set: ",
+    "fit t.csv --cv 3": "there is no option '--cv'; rows are not split: fit one file and transform another file; "
+    "-k cross-validation chooses k by held-out cells",
+    "fit t.csv --batch-size 9": "there is no option '--batch-size'; rows are always read in blocks of a fixed height; "
+    "--memory SIZE limits the memory of a fit",
     "fit t.csv --oversamples 5": "there is no option '--oversamples'; oversampling cannot be set: ",
     "fit t.csv --n-oversamples 5": "there is no option '--n-oversamples'; oversampling cannot be set: ",
     "plot scores t.csv --title x": "there is no option '--title'; pictures do not have this setting: ",

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from pcatool.errors import DataError, exclusion, leave_out, null_option, show
+from pcatool.options import TableOptions
 from pcatool.readers.base import Feature, bad_cell_remedy
 from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 
@@ -24,6 +25,7 @@ __all__ = [
     "READ_WITH",
     "OtherCells",
     "ReadAgain",
+    "empty_table_error",
     "is_in_other_script",
     "ragged_row_error",
     "remedy_for_cell",
@@ -275,7 +277,7 @@ def remedy_for_cell(cell: str, feature: Feature, features: Sequence[Feature], di
     if is_in_other_script(cell, dialect):
         return PLAIN_NUMBERS_REMEDY
     if cell.strip("\ufeff").strip() == feature.name.strip():
-        return "this line seems to repeat the header, as in joined files: delete the line, or name the files one by one"
+        return "this line seems to repeat the header, as in joined files: delete the line, or give the files unjoined"
     mixture = _remedy_for_mixture(cell, feature, column, dialect)
     return mixture or bad_cell_remedy(cell, feature.name, feature.column)
 
@@ -301,6 +303,17 @@ def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dial
         f"the column mixes text and numbers, such as {show(numbers[0])}: correct the cells, give {missing} missing, or "
         f"{leave_out(feature.name, feature.column)}"
     )
+
+
+def empty_table_error(name: str, options: TableOptions) -> DataError:
+    """Return the error for a table without lines, or whose lines are all left out by options."""
+    remedy = f"give a table that {'has rows' if options.header is False else 'begins with a line of column names'}"
+    flags = [f"--skip-lines {options.skip_lines}"] if options.skip_lines else []
+    flags += [f"--comment {show(options.comment)}"] if options.comment else []
+    if not flags:
+        return DataError(f"{name} is empty", remedy)
+    given = " and ".join(flags)
+    return DataError(f"{name} is empty, except for lines left out by {given}", f"correct {given}, or {remedy}")
 
 
 def ragged_row_error(

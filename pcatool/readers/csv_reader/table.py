@@ -23,6 +23,7 @@ from pcatool.readers.csv_reader.hints import (
     PLAIN_NUMBERS_REMEDY,
     READ_WITH,
     OtherCells,
+    empty_table_error,
     is_in_other_script,
     remedy_for_column,
 )
@@ -205,7 +206,8 @@ def check_comment(first: Chunk, dialect: Dialect, place: str) -> None:
     if mark in cells[0]:
         raise DataError(
             f"{place}: --comment {show(mark)} cuts off everything after {show(cells[0].partition(mark)[0])}",
-            f"if {show(mark)} separates the fields, give -d {SEPARATORS[mark]} instead of --comment; else add -d ','",
+            f"if {show(mark)} separates the fields, give -d {SEPARATORS[mark]} instead of --comment; "
+            f"if {show(mark)} begins a comment, add -d ','",
         )
 
 
@@ -326,7 +328,7 @@ class CsvTable:
         # Eager: on a pipe, the rows after the header may arrive much later.
         first = self._cutter.rows(1, eager=True) if not self.nameless else self._cutter.peek(1, eager=True)
         if first is None:
-            raise DataError(f"{self.name} is empty", "give a table that begins with a line of column names")
+            raise empty_table_error(self.name, self._options)
         if not self.nameless:
             self._first_line = first
         line, cells = next(rows_of(first, self.dialect, self.name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,6 +152,25 @@ def test_a_mark_and_nothing_else(tmp_path: Path) -> None:
     for mark in MARKS.values():
         with pytest.raises(DataError, match="is empty"):
             read(write(tmp_path, mark))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "t.csv is empty; give a table that begins with a line of column names"),
+        ({"header": False}, "t.csv is empty; give a table that has rows"),
+        (
+            {"skip_lines": 2, "comment": "#"},
+            "t.csv is empty, except for lines left out by --skip-lines 2 and --comment '#'; correct --skip-lines 2 and "
+            "--comment '#', or give a table that begins with a line of column names",
+        ),
+    ],
+    ids=str,
+)
+def test_a_table_whose_lines_are_all_left_out(options: dict[str, Any], said: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        read(write(tmp_path, "a,b\n1,2\n# end\n" if "comment" in options else ""), **options)
+    assert str(caught.value).endswith(said)
 
 
 def test_a_mark_before_a_quoted_name(tmp_path: Path) -> None:
