@@ -28,23 +28,23 @@ function __pcatool_of --no-scope-shadowing
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
-                '--comment='\t'Ignore what follows this character on a line' \
+                '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
-                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2) for labels y and y\'' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
+                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables of n rows whose n x n matrix is too large for the memory' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
@@ -53,11 +53,11 @@ function __pcatool_of --no-scope-shadowing
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
+                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
                 '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
+                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
@@ -78,10 +78,10 @@ function __pcatool_of --no-scope-shadowing
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
-                '--comment='\t'Ignore what follows this character on a line' \
+                '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
@@ -118,10 +118,10 @@ function __pcatool_of --no-scope-shadowing
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
-                '--comment='\t'Ignore what follows this character on a line' \
+                '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
@@ -159,23 +159,23 @@ function __pcatool_of --no-scope-shadowing
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
-                '--comment='\t'Ignore what follows this character on a line' \
+                '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
-                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2) for labels y and y\'' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
+                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables of n rows whose n x n matrix is too large for the memory' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
@@ -184,11 +184,11 @@ function __pcatool_of --no-scope-shadowing
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
+                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
                 '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
+                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
@@ -220,23 +220,23 @@ function __pcatool_of --no-scope-shadowing
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
-                '--comment='\t'Ignore what follows this character on a line' \
+                '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
-                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2) for labels y and y\'' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
+                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables of n rows whose n x n matrix is too large for the memory' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
@@ -245,11 +245,11 @@ function __pcatool_of --no-scope-shadowing
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
+                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
                 '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
+                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
@@ -280,23 +280,23 @@ function __pcatool_of --no-scope-shadowing
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
-                '--comment='\t'Ignore what follows this character on a line' \
+                '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
-                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2) for labels y and y\'' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
+                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables of n rows whose n x n matrix is too large for the memory' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
@@ -305,11 +305,11 @@ function __pcatool_of --no-scope-shadowing
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
+                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
                 '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
+                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
@@ -341,23 +341,23 @@ function __pcatool_of --no-scope-shadowing
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
-                '--comment='\t'Ignore what follows this character on a line' \
+                '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
-                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2)' \
+                '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2) for labels y and y\'' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
                 '--kernel=rbf linear polynomial sigmoid laplacian cosine precomputed mds isomap lle laplacian-eigenmap'\t'Kernel, the similarity of two rows: rbf, linear, polynomial, sigmoid, laplacian, cosine, precomputed, mds, isomap, lle, laplacian-eigenmap' \
                 '--gamma='\t'Coefficient gamma of the rbf, polynomial, sigmoid and laplacian kernels' \
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix is too large for the memory' \
+                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables of n rows whose n x n matrix is too large for the memory' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
                 '--center|--no-center'\t'Subtract the column means, or not' \
@@ -366,11 +366,11 @@ function __pcatool_of --no-scope-shadowing
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
+                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
                 '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need these sums' \
+                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract and refit need these sums' \
                 '--seed='\t'Random seed' \
                 '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
@@ -397,10 +397,10 @@ function __pcatool_of --no-scope-shadowing
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
-                '--comment='\t'Ignore what follows this character on a line' \
+                '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
@@ -445,10 +445,10 @@ function __pcatool_of --no-scope-shadowing
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
-                '--comment='\t'Ignore what follows this character on a line' \
+                '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--align-to=@model'\t'Older model' \
@@ -483,10 +483,10 @@ function __pcatool_of --no-scope-shadowing
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
                 '*--null-value='\t'A further spelling of a missing cell; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
-                '--comment='\t'Ignore what follows this character on a line' \
+                '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
-                '--strip='\t'Remove these characters from numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
+                '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
                 '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
                 '--align-to=@model'\t'Older model' \
@@ -510,7 +510,7 @@ function __pcatool_of --no-scope-shadowing
                 '--center|--no-center'\t'Subtract the column means, or not' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide by the square root of eigenvalue + E; E may be 0' \
+                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
                 '*-c|--columns='\t'Keep only these columns of the model: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
                 '*-x|--exclude='\t'Drop these columns' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \

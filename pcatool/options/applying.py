@@ -88,6 +88,10 @@ class ApplyOptions(TriplesOptions):
         help="Add a column coverage: the share of the components' variance that lies in the observed cells of the row.",
     )
 
+    absent: str | None = option_like(
+        TriplesOptions, "absent", None, shown_default="as the model was fitted, else missing"
+    )
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "components", parse_truncation(self.components))
         if self.missing == "drop":

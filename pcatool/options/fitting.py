@@ -289,7 +289,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--epsilon",
         group="model",
         metavar="E",
-        help="With --whiten: divide by the square root of eigenvalue + E; E may be 0.",
+        help="With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0.",
         shown_default="1e-5 of the mean eigenvalue",
         kept=Setting(
             lambda value: is_number(value) and value >= 0, "not a number of 0 or more", needs="whiten", decided=True
@@ -325,8 +325,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         None,
         "--updatable/--no-updatable",
         group="output",
-        help="Keep sums over the rows, d x d numbers, in the model, or not. update, merge, subtract and refit need "
-        "these sums.",
+        help="Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract "
+        "and refit need these sums.",
         shown_default=f"kept up to {grouped(MAX_UPDATABLE_COLUMNS)} columns",
     )
     seed: int = option(

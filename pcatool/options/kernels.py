@@ -92,8 +92,8 @@ class KernelOptions:
         "--landmarks",
         group="kernel",
         metavar="M",
-        help="Approximate the kernel from M rows drawn at random (Nystroem), for tables whose n x n matrix "
-        "is too large for the memory.",
+        help="Approximate the kernel from M rows drawn at random (Nystroem), for tables of n rows "
+        "whose n x n matrix is too large for the memory.",
         shown_default="every row",
         kept=Setting(
             lambda value: is_count(value) and value > 0, "not a number of rows", methods=("kernel",), decided=True
@@ -153,7 +153,7 @@ class LabelOptions:
         "--label-kernel",
         group="supervised",
         help="Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: "
-        "exp(-gamma |y - y'|^2).",
+        "exp(-gamma |y - y'|^2) for labels y and y'.",
         choices=lambda: LABEL_KERNELS,
         shown_default="delta for text, linear for numbers",
         kept=Setting(methods=("supervised",), decided=True),

@@ -75,7 +75,11 @@ class TableOptions:
         completion=word_of("utf-8", "latin-1", "cp1252", "utf-16"),
     )
     comment: str | None = option(
-        None, "--comment", group="input", metavar="CHAR", help="Ignore what follows this character on a line."
+        None,
+        "--comment",
+        group="input",
+        metavar="CHAR",
+        help="Ignore this character and the rest of its line, except inside quotes.",
     )
     decimal: str = option(
         ".", "--decimal", group="input", metavar="CHAR", help="Decimal mark.", completion=word_of(".", ",")
@@ -88,7 +92,7 @@ class TableOptions:
         "--strip",
         group="input",
         metavar="CHARS",
-        help="Remove these characters from numbers, such as '$' or '%'; the numbers are not rescaled.",
+        help="Remove these characters before and after numbers, such as '$' or '%'; the numbers are not rescaled.",
     )
     skip_lines: int = option(0, "--skip-lines", group="input", metavar="N", help="Skip this many lines at the start.")
     skip_bad: bool = option(
@@ -209,7 +213,7 @@ class TriplesOptions:
         help="With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words "
         "of documents.",
         choices=lambda: ABSENT_VALUES,
-        shown_default="missing, or as the model was fitted",
+        shown_default="missing",
         kept=Setting(methods=("pca",), decided=True),
     )
 

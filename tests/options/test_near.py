@@ -101,7 +101,7 @@ def answer(call: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
 
 
 OTHERS = {
-    "fit t.csv --dropna": "there is no option '--dropna'; --missing drop drops rows with missing cells; see",
+    "fit t.csv --dropna": "there is no option '--dropna'; fit --missing drop leaves out rows with missing",
     "fit t.csv --random-state 1": "there is no option '--random-state'; did you mean --seed?",
     "fit t.csv --group-by a": "there is no option '--group-by'; there are no fits by group: ",
     "fit t.csv --varimax": "there is no option '--varimax'; there is no rotation of components: ",
@@ -118,7 +118,7 @@ OTHERS = {
     "fit t.csv --ncp 3": "there is no option '--ncp'; did you mean --components?",
     "fit t.csv --with-mean": "there is no option '--with-mean'; did you mean --center?",
     "fit t.csv --dry-run": "there is no option '--dry-run'; did you mean --plan?",
-    "fit t.csv --na.action omit": "there is no option '--na.action'; --missing drop drops rows",
+    "fit t.csv --na.action omit": "there is no option '--na.action'; fit --missing drop leaves out rows",
     "fit t.csv --whitening": "there is no option '--whitening'; did you mean --whiten?",
     "fit t.csv --one-hot": "there is no option '--one-hot'; text columns are not encoded: ",
     "fit t.csv --tsne": "there is no option '--tsne'; pcatool has only --method pca, kernel and supervised; see",

@@ -335,7 +335,7 @@ def ragged_row_error(
     elif first_below_header and len(cells) == width + 1 and (remedy := _remedy_for_longer_rows(rows(), width, dialect)):
         error.add_remedy(remedy)
     elif width == 1 and first_below_header is not None:
-        error.add_remedy("if the header is a title or a comment, add --skip-lines 1 or --comment '#'")
+        error.add_remedy("if the header is a title, add --skip-lines 1; if it begins with '#', add --comment '#'")
     else:
         error.add_remedy("correct the row, or give another separator with -d")
     return error
