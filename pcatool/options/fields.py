@@ -281,8 +281,8 @@ def convert_to_float(record: object, name: str, flag: str, *, above: float = -ma
     except (TypeError, ValueError):
         number = math.nan
     if not (math.isfinite(number) and number > above) or "_" in str(value):
-        bound = f" above {above:g}" if math.isfinite(above) else ""
-        raise UsageError(f"{flag} {show(value)} is not a number{bound}", f"give a number{bound}")
+        bound, example = (f" above {above:g}", above + 0.1) if math.isfinite(above) else ("", 0.1)
+        raise UsageError(f"{flag} {show(value)} is not a finite number{bound}", f"give a number such as {example}")
     object.__setattr__(record, name, number)
 
 
@@ -305,7 +305,7 @@ def refuse_without(flag: str, value: object, allowed: bool, needed: str) -> None
     The message says that `flag` has no effect without the option `needed`.
     """
     if value not in (None, ()) and not allowed:
-        raise UsageError(f"{flag} has no effect without {needed}", f"leave out {flag}")
+        raise UsageError(f"{flag} has no effect without {needed}", f"give {needed}, or leave out {flag}")
 
 
 # Option here -> its names in other tools.

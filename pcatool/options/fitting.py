@@ -21,6 +21,7 @@ from pcatool.options.fields import (
     is_number,
     is_text,
     option,
+    refuse_without,
     word_of,
 )
 from pcatool.options.kernels import KernelOptions, LabelOptions
@@ -371,8 +372,9 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         convert_to_float(self, "epsilon", "--epsilon")
         if self.epsilon is not None and self.epsilon < 0:
             raise UsageError(f"--epsilon {self.epsilon:g} is below 0", "give 0 or more")
-        if self.epsilon is not None and self.whiten == "none":
-            raise UsageError("--epsilon has no effect without --whiten pca or zca", "leave out --epsilon")
+        refuse_without("--epsilon", self.epsilon, self.whiten != "none", "--whiten pca or zca")
+        kind = None if self.weights_kind == "frequency" else self.weights_kind  # the default changes nothing
+        refuse_without("--weights-kind", kind, self.weights is not None, "--weights")
         self.check_kernel(self.method)
         if self.align_to is not None and self.kernel is not None:
             raise UsageError(
@@ -475,6 +477,5 @@ class ScoreOptions:
     keep_all: bool = option(False, "--keep-all", group="output", help="With --scores: pass through all input columns.")
 
     def __post_init__(self) -> None:
-        given = "--keep-all" if self.keep_all else "--keep" if self.keep else None
-        if given is not None and self.scores is None:
-            raise UsageError(f"{given} has no effect without --scores", f"add --scores OUT, or leave out {given}")
+        refuse_without("--keep-all", self.keep_all or None, self.scores is not None, "--scores")
+        refuse_without("--keep", self.keep, self.scores is not None, "--scores")

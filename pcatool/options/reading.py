@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcatool.errors import UsageError, show
-from pcatool.options.fields import Setting, check_choices, choices_from, option, word_of
+from pcatool.options.fields import Setting, check_choices, choices_from, option, refuse_without, word_of
 from pcatool.registry import READERS
 
 __all__ = ["ABSENT_VALUES", "BLANKS", "NULLS", "SelectOptions", "TableOptions", "TriplesOptions"]
@@ -223,8 +223,7 @@ class TriplesOptions:
         `others` maps each flag that does not go with --triples to whether it was given.
         """
         if not self.triples:
-            if self.absent is not None:
-                raise UsageError("--absent has no effect without --triples", "leave out --absent")
+            refuse_without("--absent", self.absent, False, "--triples")
             return
         given = [flag for flag, used in others.items() if used]
         if given:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
-from pcatool.options.fields import check_choices, choices_from, option
+from pcatool.options.fields import check_choices, choices_from, option, refuse_without
 from pcatool.registry import ENGINES
 
 __all__ = ["FORMS", "EngineOptions", "GeneralOptions", "ReportOptions", "ThreadOptions"]
@@ -103,8 +103,7 @@ class EngineOptions(ThreadOptions):
 
     def __post_init__(self) -> None:
         check_choices(self)
-        if self.scheduler is not None and not self.in_other_processes:
-            raise UsageError("--scheduler has no effect without --engine dask or spark", "leave out --scheduler")
+        refuse_without("--scheduler", self.scheduler, self.in_other_processes, "--engine dask or spark")
         super().__post_init__()
 
     @property

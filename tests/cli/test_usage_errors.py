@@ -83,7 +83,7 @@ WRONG = {
     "fit t.csv -o x --strip 0": "--strip '0' would change numbers; leave out digits, signs and decimal marks",
     "fit t.csv -o x --skip-lines=-1": "--skip-lines -1 is below 0; give a whole number from 0",
     "fit t.csv -o x --encoding utf-99": "unknown encoding 'utf-99'; try latin-1, cp1252 or utf-16",
-    "fit t.csv -o x --absent zero": "--absent has no effect without --triples; leave out --absent",
+    "fit t.csv -o x --absent zero": "--absent has no effect without --triples; give --triples, or leave out",
     "fit t.csv -o x --triples u,i,v --weights v": "--weights does not go with --triples; leave out --weights",
 }
 

@@ -412,7 +412,10 @@ def test_flags_that_are_refused_where_a_model_is_applied(holed: Array, tmp_path:
         (lambda: pcatool.transform(model, table, keep=["user"], **TRIPLES), "keep does not go with triples"),
         (lambda: pcatool.transform(model, table, keep_all=True, **TRIPLES), "keep_all=True does not go with triples"),
         (lambda: pcatool.transform(model, holed, absent="zero"), "absent has no effect without triples"),
-        (lambda: pcatool.fit(holed, absent="missing"), "absent has no effect without triples; leave out absent"),
+        (
+            lambda: pcatool.fit(holed, absent="missing"),
+            "absent has no effect without triples; give triples, or leave out absent",
+        ),
         (lambda: pcatool.transform(model, table, missing="drop", **TRIPLES), 'missing="drop" is for fits'),
     ]
     for call, said in refused:

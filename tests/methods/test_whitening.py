@@ -162,7 +162,7 @@ def test_what_the_certificate_does_not_vouch_for_is_refused() -> None:
     [
         ({"whiten": "cholesky"}, "invalid value 'cholesky' for whiten: choose none, pca or zca"),
         ({"whiten": "pca", "epsilon": -1}, "epsilon=-1 is below 0"),
-        ({"whiten": "pca", "epsilon": float("nan")}, "epsilon='nan' is not a number"),
+        ({"whiten": "pca", "epsilon": float("nan")}, "epsilon='nan' is not a finite number"),
         ({"epsilon": 0.1}, 'epsilon has no effect without whiten="pca" or zca'),
     ],
 )
