@@ -82,6 +82,12 @@ class Transcoded:
                     f"{place}: the text is not valid {self._codec.name} ({error.reason})",
                     "give another encoding, such as --encoding latin-1",
                 ) from None
+            except UnicodeError as error:  # names no byte: UTF-16 without a byte order mark, for example
+                reason = str(error).replace("BOM", "a byte order mark")
+                raise DataError(
+                    f"{self._name}: the text is not valid {self._codec.name} ({reason})",
+                    "give another encoding, such as --encoding utf-16-le",
+                ) from None
             self._line += text.count(NEWLINE)
             if text or not data:
                 return text.encode("utf-8", "surrogatepass")

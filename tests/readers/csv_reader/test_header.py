@@ -118,7 +118,7 @@ def test_two_names_alike(tmp_path: Path) -> None:
 
 def test_a_column_without_a_name(tmp_path: Path) -> None:
     file = write(tmp_path, ",a\n1,2\n3,4\n")
-    with pytest.raises(DataError, match=r"column 1 holds numbers and has no name; .*-x 1") as caught:
+    with pytest.raises(DataError, match=r"column 1 has no name; .*-x 1") as caught:
         read(file)
     assert read(file, **follow(caught.value)).names == ("a",)
     assert read(write(tmp_path, ",a,\nx,2,\ny,4,\n")).names == ("a",)
@@ -200,6 +200,10 @@ def test_text_in_another_encoding_is_refused_with_its_line(tmp_path: Path) -> No
         read(write(tmp_path, TEXT.encode("latin-1")))
     with pytest.raises(DataError, match="line 3: the text is not valid cp1252"):
         read(write(tmp_path, b"a,b\n1,2\n3,\x81\n"), encoding="cp1252")
+    for codec, mark in (("utf-16", "UTF-16"), ("utf-32", "UTF-32")):
+        said = rf"the text is not valid {codec} \({mark} stream does not start with a byte order mark\); give another"
+        with pytest.raises(DataError, match=said):
+            read(write(tmp_path, "a,b\n1,2\n3,4\n".encode(f"{codec}-le")), encoding=codec)
     with pytest.raises(DataError, match="line 3: the text is not valid utf-16"):
         read(write(tmp_path, "a,b\n1,2\n3,4".encode("utf-16") + b"x"))
     with pytest.raises(
