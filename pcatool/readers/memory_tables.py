@@ -106,6 +106,7 @@ def _number(row: int, cell: Any, dialect: Dialect) -> float | BadObject | None:
     return BadObject(row, str(cell))
 
 
+GIVE_TABLE = "give a DataFrame, an Arrow table or a two-dimensional array"
 # Methods by which tables of other libraries export themselves (Arrow PyCapsule interface).
 TO_ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
 
@@ -130,7 +131,9 @@ def in_memory(data: Any, dialect: Dialect = Dialect()) -> ArrayTable | ArrowTabl
 
         return ArrowTable(from_dataframe(data))
     if hasattr(data, "collect"):
-        raise UsageError(f"a {type(data).__name__} has no rows yet", "call its collect() method, and pass the result")
+        raise UsageError(
+            f"data of type {type(data).__name__} have no rows yet", "call the method collect(), and pass the result"
+        )
     return _from_array(data, dialect)
 
 
@@ -153,11 +156,11 @@ def _from_arrow(data: Any) -> pa.Table:
     """Return an object with an Arrow export method as an Arrow table; raises UsageError if the object is no table."""
     try:
         return pa.table(data)
-    except (pa.ArrowException, TypeError, ValueError) as error:  # a single column, or values of several types
+    except (pa.ArrowException, TypeError, ValueError) as error:
         check_memory(error)
-        raise UsageError(
-            f"the {type(data).__name__} is not a table: {error}", "give a table of rows and columns"
-        ) from None
+        column = "non-struct type" in str(error)
+        what = "are a single column, not a table" if column else f"cannot be read as a table: {error}"
+        raise UsageError(f"data of type {type(data).__name__} {what}", GIVE_TABLE) from None
 
 
 def _from_pandas(data: Any, dialect: Dialect) -> ArrowTable:
@@ -206,6 +209,8 @@ def _number_columns(columns: Sequence[ObjectColumn]) -> dict[int, ObjectColumn]:
 def _from_array(data: Any, dialect: Dialect) -> ArrayTable | ArrowTable:
     """Return an array, or an object that converts to one, as a table; an array of objects gets a type per column."""
     array = _array(data)
+    if array.ndim == 0 and not isinstance(data, np.ndarray):
+        raise UsageError(f"data of type {type(data).__name__} are not a table", GIVE_TABLE)
     if array.ndim != 2:
         raise UsageError(
             f"the array is {array.ndim}-dimensional, not 2-dimensional", "give an array of rows and columns"
@@ -225,9 +230,19 @@ def _array(data: Any) -> NDArray[Any]:
         if np.ma.isMaskedArray(data):
             return np.ma.filled(data.astype(np.float64), np.nan)
         array = np.asarray(data)
+        if array.dtype.kind == "U":
+            raise DataError(
+                "the array does not hold numbers: it holds text",
+                "convert the array with astype(float), or give a DataFrame, whose columns of text are left out",
+            )
         if array.dtype.kind not in NUMBERS:
             raise TypeError(f"its type is {array.dtype}")
     except (TypeError, ValueError, OverflowError) as error:
+        if "inhomogeneous" in str(error):
+            raise DataError(
+                "the rows of the data differ in length, or a cell holds a list",
+                "give rows of the same length, with one number in each cell",
+            ) from None
         raise DataError(f"the array does not hold numbers: {error}") from None
     return array
 

@@ -425,7 +425,7 @@ def test_wrong_settings_are_refused_before_the_data_are_read(settings: dict[str,
         ("nowhere.csv", pcatool.FileError, "cannot read 'nowhere.csv'"),
         ([], pcatool.UsageError, "the list of data is empty"),
         ("", pcatool.UsageError, "empty name"),
-        (None, pcatool.UsageError, "0-dimensional"),
+        (None, pcatool.UsageError, "data of type NoneType are not a table"),
     ],
 )
 def test_data_that_cannot_be_fitted(data: object, kind: type[Exception], message: str) -> None:
@@ -526,7 +526,7 @@ def test_polars_gives_polars(frame: pd.DataFrame) -> None:
     assert scores["city"].to_list() == frame["city"].tolist()
     np.testing.assert_array_equal(scores[["PC1", "PC2"]].to_numpy(), pcatool.transform(model, frame).to_numpy())
     assert isinstance(pcatool.reconstruct(model, scores[["PC1", "PC2"]]), polars.DataFrame)
-    with pytest.raises(pcatool.UsageError, match="a LazyFrame has no rows yet; call its collect"):
+    with pytest.raises(pcatool.UsageError, match="data of type LazyFrame have no rows yet; call the method collect"):
         pcatool.fit(table.lazy())
 
 
@@ -534,7 +534,7 @@ def test_one_column_is_a_table_only_with_a_name() -> None:
     series = pd.Series(X[:, 0], name="price", index=list("vwxyz"))
     scores = pcatool.transform(pcatool.fit(series), series)
     assert list(scores.index) == list("vwxyz")
-    with pytest.raises(pcatool.UsageError, match="the ChunkedArray is not a table"):
+    with pytest.raises(pcatool.UsageError, match="data of type ChunkedArray are a single column, not"):
         pcatool.fit(pa.chunked_array([X[:, 0]]))
 
 

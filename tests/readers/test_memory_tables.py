@@ -72,7 +72,7 @@ def test_a_masked_cell_is_missing() -> None:
 
 NO_ARRAYS: dict[str, tuple[Any, type[Exception], str]] = {
     "text": (np.array([["1", "2"]]), DataError, "does not hold numbers"),
-    "words": ([["x", "y"]], DataError, "does not hold numbers"),
+    "words": ([["x", "y"]], DataError, "does not hold numbers: it holds text; convert the array with astype"),
     "complex": (np.array([[1 + 2j]]), DataError, "does not hold numbers"),
     "dates": (np.array([["2024-01-01"]], dtype="M8[D]"), DataError, "does not hold numbers"),
     "one dimension": (
@@ -81,9 +81,15 @@ NO_ARRAYS: dict[str, tuple[Any, type[Exception], str]] = {
         "the array is 1-dimensional, not 2-dimensional; give an array of rows and columns",
     ),
     "three dimensions": (np.zeros((1, 2, 3)), UsageError, "the array is 3-dimensional"),
-    "ragged": ([[1, 2], [3]], DataError, "does not hold numbers"),
+    "ragged": ([[1, 2], [3]], DataError, "the rows of the data differ in length, or a cell holds a list; give rows of"),
     "no columns": (np.zeros((3, 0)), DataError, "has no columns"),
-    "nothing": (None, UsageError, "the array is 0-dimensional"),
+    "nothing": (None, UsageError, "data of type NoneType are not a table; give a DataFrame, an Arrow table or"),
+    "one number": (np.array(3), UsageError, "the array is 0-dimensional"),
+    "one column of Arrow": (
+        pa.array([1, 2, 3]),
+        UsageError,
+        "data of type Int64Array are a single column, not a table; give a DataFrame, an Arrow table or",
+    ),
 }
 
 
