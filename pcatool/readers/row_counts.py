@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import DataError, grouped, show
+from pcatool.errors import DataError, counted, grouped, show
 from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.census import group_by_pattern
 from pcatool.readers.base import Batch
@@ -125,12 +125,11 @@ class RowCounts:
     def error(self, remedy: str) -> DataError:
         """Return the error that refuses incomplete rows, with columns, counts and the first places."""
         worst = self.cells.most_common()
-        columns = "columns " if len(worst) > 1 else "column "
-        columns += ", ".join(f"{show(name)} ({grouped(count)})" for name, count in worst[:5])
-        more = f" and {grouped(len(worst) - 5)} more" if len(worst) > 5 else ""
+        columns = ", ".join(f"{grouped(count)} in column {show(name)}" for name, count in worst[:5])
+        more = f" and others in {counted(len(worst) - 5, 'more column')}" if len(worst) > 5 else ""
         has = "has" if self.incomplete == 1 else "have"
         return DataError(
-            f"{grouped(self.incomplete)} of {grouped(self.rows)} rows {has} missing cells, in {columns}{more}; "
+            f"{grouped(self.incomplete)} of {grouped(self.rows)} rows {has} missing cells: {columns}{more}; "
             f"the first incomplete {'row is' if len(self.places) == 1 else 'rows are'} in {' and '.join(self.places)}",
             remedy,
         )

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, block_rows, nothing_to_fit, run_serially
-from pcatool.errors import DataError, UsageError, listed, show
+from pcatool.errors import DataError, UsageError, grouped, listed, show
 from pcatool.linalg.sparse import SparseRows, first_duplicate
 from pcatool.model.model import Model
 from pcatool.options import NULLS, ApplyOptions, FitOptions, SelectOptions
@@ -70,14 +70,16 @@ def read_triples(
     inputs.settle(lambda one: [read_triples(one, terms, RowCounts(), allow_missing=allow_missing, run=run)])
     chosen = inputs.columns.choose_triples(terms)
     (_, user_type), (_, item_type) = inputs.columns.passthrough_types(chosen.passthrough)
-    users, items = NameCodes("user", inputs.nulls, user_type), NameCodes("item", inputs.nulls, item_type)
+    user_column, item_column = map(show, chosen.passthrough)
+    users = NameCodes(f"user (column {user_column})", inputs.nulls, user_type)
+    items = NameCodes(f"item (column {item_column})", inputs.nulls, item_type)
     parts: list[tuple[Codes, Codes, Array]] = [(NO_CODES, NO_CODES, np.zeros(0))]
     for batch in checked_batches(inputs, chosen, counts, eager=False, report=True, run=run):
         if batch.incomplete is not None and not allow_missing:
             place = batch.place(int(batch.incomplete.argmax()))
             raise DataError(
                 f"{place}: the value is missing (--absent zero sets only cells without a line to 0)",
-                "correct the line, or leave out --absent zero",
+                "give the value, or remove the line if the cell is to be 0",
             )
         parts.append((users.codes(batch, 0), items.codes(batch, 1), batch.X[:, 0]))
     user, item, values = (np.concatenate([part[i] for part in parts]) for i in range(3))
@@ -93,8 +95,8 @@ def read_triples(
 def _duplicate_cell(user: str, item: str, rows: tuple[int, int]) -> DataError:
     """Return the error for a cell that two lines give; `rows` count from 0."""
     return DataError(
-        f"the cell of user {show(user)} and item {show(item)} is given twice, in data rows {rows[0] + 1} and "
-        f"{rows[1] + 1}",
+        f"the cell of user {show(user)} and item {show(item)} is given twice, in rows {grouped(rows[0] + 1)} and "
+        f"{grouped(rows[1] + 1)} of the input, not counting headers",
         "give each cell once, with the mean, the sum or the last of its values",
     )
 
@@ -102,8 +104,8 @@ def _duplicate_cell(user: str, item: str, rows: tuple[int, int]) -> DataError:
 class NameCodes:
     """Numbers the names of users or items 0, 1, ... in order of first appearance.
 
-    `what`: "user" or "item", for messages. `nulls`: further spellings of a missing name. `kind`: Arrow type of the
-    column.
+    `what`: "user" or "item" with its column, for messages. `nulls`: further spellings of a missing name. `kind`: Arrow
+    type of the column.
     """
 
     def __init__(self, what: str, nulls: Sequence[str], kind: pa.DataType) -> None:
@@ -130,7 +132,7 @@ class NameCodes:
         missing = np.array([word.strip().lower() in self._missing for word in words] + [True])  # last: null, -1
         if missing[found].any():
             place = batch.place(int(missing[found].argmax()))
-            raise DataError(f"{place}: the {self._what} is missing", f"give the {self._what}, or remove the line")
+            raise DataError(f"{place}: the {self._what} is missing", "correct or remove the line")
         known = len(self._codes)
         new: list[int] = []
         numbers = [self._codes.setdefault(word.strip(), len(self._codes)) for word in words]
@@ -222,8 +224,8 @@ def rows_of_triples(
     table, unknown = triples.select_items(model.columns)
     if unknown and len(unknown) == len(triples.items):
         raise DataError(
-            f"the model does not have the items {listed(unknown)}",
-            "give the columns of --triples in the order user, item, value",
+            f"the model has none of the items of the input, which are {listed(unknown)}",
+            "check that --triples names the columns in the order user, item, value",
         )
     if unknown:
         reporter.note(f"left out items that the model does not have: {listed(unknown)}")

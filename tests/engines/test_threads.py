@@ -409,7 +409,7 @@ DAMAGE: dict[str, tuple[str, dict[int, str], str]] = {
     "fit: missing cells": (
         "fit",
         {700: ",,2", 1990: "1,,2"},
-        "2 of 2,000 rows have missing cells, in columns 'b' (2), ",
+        "2 of 2,000 rows have missing cells: 2 in column 'b', 1 in ",
     ),
     "fit: a missing cell, a bad one": ("fit", {700: ",1,2", 1990: "1,x,2"}, "t.csv, line 1992, column 'b': 'x'"),
     "a missing cell, a bad one": (
