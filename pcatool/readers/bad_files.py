@@ -111,4 +111,4 @@ def none_left(skipped: Sequence[SkippedFile]) -> DataError:
     first = skipped[0].reason
     if len(skipped) > 1:
         first = f"none of the {grouped(len(skipped))} files can be used; the first error is: {first}"
-    return DataError(first, "correct or replace the files")
+    return DataError(first, "correct or replace the files" if len(skipped) > 1 else "correct or replace the file")

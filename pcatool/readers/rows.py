@@ -322,18 +322,21 @@ def _cast(array: Any, kind: Any, column: str, name: str, place: Callable[[int], 
         return pa.nulls(len(array), kind)
     if pat.is_dictionary(array.type):
         return _cast(array.dictionary_decode(), kind, column, name, place)
+    # Other types can be cast to text, so a first input with text suits all others.
+    first = f", or give {name} first" if _family(array.type) == TEXT else ""
+    remedy = f"store the column with one type in all inputs{first}"
     cast = _cast_if_compatible(array, kind)
     if cast is None:
         raise DataError(
             f"{name}: column {show(column)} has type {array.type}, but in the first input the column has type {kind}",
-            "run each input by itself",
+            remedy,
         )
     changed = next(_changed(array, cast), None)
     if changed is not None:
         raise DataError(
             f"{place(changed)}, column {show(column)}: {show(array[changed].as_py())} would change if read as {kind}, "
             "the type of the column in the first input",
-            f"run each input by itself, or give {name} first",
+            remedy,
         )
     return cast
 

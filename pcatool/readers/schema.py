@@ -214,16 +214,18 @@ class NewColumns:
             return None
         name, columns = found[0]
         noun = "column" if len(columns) == 1 else "columns"
-        others = f" (also in {grouped(len(found) - 1)} more files)" if len(found) > 2 else ""
-        others = " (also in one more file)" if len(found) == 2 else others
+        if len(found) > 1:
+            others, nouns = f", and columns of {counted(len(found) - 1, 'more file')}", "columns"
+        else:
+            others, nouns = "", noun
         if self._keep_all:
             return (
                 f"--keep-all left out {noun} {listed(columns)} of {name}{others}, because {self._first}, the first "
-                f"file, has no such {noun}; give all files the same columns, or name the columns to keep with --keep"
+                f"file, has no such {nouns}; give all files the same columns, or name the columns to keep with --keep"
             )
         return (
-            f"left out {noun} {listed(columns)} of {name}{others}, because {self._first} has no such {noun} of "
-            f"numbers; name the columns to use with -c, or give {name} first"
+            f"left out {noun} {listed(columns)} of {name}{others}, because {self._first} has no such {nouns} of "
+            "numbers; give all files the same columns, or give -c with the columns to use"
         )
 
 
@@ -324,7 +326,8 @@ class Schema:
         features = match_features(same.names, same.booleans, columns, where)
         _check_widths(where, columns, features, same.widths or {}, "the model")
         weight = [] if weights is None else [find_weights(weights, columns, where)]
-        labelled = find_labels(labels, label_kernel, columns, where, label_numbers)
+        known = label_numbers if label_kernel == "delta" else labels
+        labelled = find_labels(labels, label_kernel, columns, where, known)
         return self._taken(features, weight, labelled, same.widths)
 
     def choose_triples(self, terms: str) -> ColumnChoice:
@@ -420,7 +423,7 @@ class Schema:
                 return features
         remedy = ""
         if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in chosen.names):
-            remedy = "if the names c1, c2, ... come from --no-header, give --no-header for this table too"
+            remedy = "if the names c1, c2, ... come from --no-header or an array, give --no-header or an array here too"
         features = match_features(chosen.names, chosen.booleans, table.columns, table.name, remedy)
         _check_widths(table.name, table.columns, features, chosen.widths or {}, "the model")
         if table is not self._first.table or self._facts is not None:
@@ -468,7 +471,7 @@ def _check_widths(
             raise DataError(
                 f"{where}, column {show(column.name)}: the vectors have length {grouped(column.width)}, but in {name} "
                 f"their length is {grouped(known)}",
-                "give all vectors of a column the same length",
+                f"give vectors as long as those of {name}",
             )
 
 

@@ -36,6 +36,8 @@ __all__ = [
     "vector_element",
 ]
 
+WITH_OTHERS = "give -c with this column and the other features"
+
 
 def find_columns(terms: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:
     """Return the numbers (from 0) of the columns that the terms name, each once, in the order named.
@@ -61,10 +63,15 @@ def find_elements(terms: Sequence[str], columns: Sequence[Column], where: str) -
             found |= dict.fromkeys((i, None) for i in names.find(term))
             continue
         i = vectors[element[0]]
-        if element[1] >= columns[i].width:
+        name, width = columns[i].name, columns[i].width
+        if width == 0:
             raise DataError(
-                f"{where}: there is no element {show(term)}: the vectors have {columns[i].width} elements",
-                "count elements from 0",
+                f"{where}: column {show(name)} holds no vector: all its cells are missing", f"leave out {show(term)}"
+            )
+        if element[1] >= width:
+            raise DataError(
+                f"{where}: there is no element {show(term)}, because the vectors have {counted(width, 'element')}",
+                f"count elements from 0: the last element is {show(f'{name}[{width - 1}]')}",
             )
         found[i, element[1]] = None
     return list(found)
@@ -235,7 +242,7 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
         raise DataError(
             f"{where}: column {show(name)} holds {kind}{mixed or ' values'}{first}{stored}, but the model needs "
             "numbers",
-            "store the values as numbers" if kind == "text" else "",
+            "store one number in each cell of the column" if kind == "vector" else "store the values as numbers",
         )
     return Feature(name, i, boolean=name in booleans and kind in ("", "boolean"))
 
@@ -311,7 +318,7 @@ def _without_partitions(
         column = columns[i]
         if column.partition and not terms:
             first = f"first value {show(column.example)}" if column.example else "no values"
-            hint = "; name the column with -c to use it" if column.kind == "number" else ""
+            hint = f"; to use this column, {WITH_OTHERS}" if column.kind == "number" else ""
             reporter.note(f"left out partition column {show(column.name)} ({first}{hint})")
     return [(i, element) for i, element in chosen if not columns[i].partition or columns[i].name in named]
 
@@ -326,7 +333,7 @@ def _without_row_names(
             raise DataError(
                 f"{where}: column {show(columns[i].name)} holds the names of the rows (--row-names) and cannot be a "
                 "feature",
-                "leave out --row-names to use the numbers of the column, or leave the column out of -c",
+                f"leave out --row-names to use the numbers of the column, or leave {show(columns[i].name)} out of -c",
             )
     return [(i, element) for i, element in chosen if not columns[i].row_name]
 
@@ -357,9 +364,9 @@ def _features(
                 what = f"column {show(column.name)} mixes text and numbers ({first}){stored}"
                 remedy += _or_leave_out(i, columns)
             raise DataError(f"{where}: {what}", remedy)
-        hint = "; name the column with -c to use it as 0 and 1" if column.kind == "boolean" else ""
+        hint = f"; to use this column as 0 and 1, {WITH_OTHERS}" if column.kind == "boolean" else ""
         if column.numbers_in_text == "all":
-            hint = f", type {column.arrow_type}; name the column with -c to read its numbers"
+            hint = f", type {column.arrow_type}; to read its numbers, {WITH_OTHERS}"
         elif column.numbers_in_text == "some":
             hint = "; the column mixes text and numbers"
         reporter.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
@@ -373,8 +380,9 @@ def _features(
         if column.kind == "empty" and not named:
             reporter.note(f"left out column {i + 1}, which has neither a name nor a value")
             return []
-        what = f"column {i + 1} holds numbers and has no name"
-        names = ", or give --row-names if the column holds the names of the rows" if i == 0 and len(columns) > 1 else ""
+        what = f"column {i + 1} has no name"
+        first_of_several = i == 0 and len(columns) > 1
+        names = ", or give --row-names if the column names the rows of a text file" if first_of_several else ""
         raise DataError(f"{where}: {what}", f"give the column a name{_or_leave_out(i, columns)}{names}")
     if column.kind == "vector":
         elements = range(column.width) if element is None else [element]
@@ -387,13 +395,13 @@ def _marked_number_error(column: Column, where: str, remedy: str) -> DataError:
     return DataError(f"{where}, column {show(column.name)}: {show(column.example)} is not a plain number", remedy)
 
 
-def _or_leave_out(i: int, columns: Sequence[Column], by: str = "with") -> str:
+def _or_leave_out(i: int, columns: Sequence[Column]) -> str:
     """Return the end of a remedy, which leaves out column i by its name or its number; "" if -x can use neither."""
     names = [c.name for c in columns]
     if names.count(names[i]) == 1 and (by_name := exclusion(names[i])) != "-x":
-        return f", or leave the column out {by} {by_name}"
+        return f", or leave the column out with {by_name}"
     number = str(i + 1)
-    return "" if number in names else f", or leave the column out {by} -x {number}"
+    return "" if number in names else f", or leave column {number} out with -x {number}"
 
 
 def _check_duplicates(used: Iterable[int], columns: Sequence[Column], where: str) -> None:
@@ -404,7 +412,7 @@ def _check_duplicates(used: Iterable[int], columns: Sequence[Column], where: str
         if name.strip() and name in first:
             raise DataError(
                 f"{where}: columns {first[name] + 1} and {i + 1} are both called {show(name)}",
-                f"rename one of the columns{_or_leave_out(i, columns, 'by number:')}",
+                f"rename one of the columns{_or_leave_out(i, columns)}",
             )
         first[name] = i
 
@@ -426,10 +434,8 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
     """Return the numbers of the columns of users, items and values; raises UsageError or DataError."""
     found = find_columns([terms], columns, where)
     if len(found) != 3:
-        different = f"{len(found)} column{'s' * (len(found) != 1)}"
-        raise UsageError(
-            f"--triples {show(terms)} names {different}", "name three columns, as in --triples 'user,item,value'"
-        )
+        named = f"--triples {show(terms)} names {counted(len(found), 'different column')}"
+        raise UsageError(named, "name three columns, as in --triples 'user,item,value'")
     user, item, value = found
     for i, what in ((user, "users"), (item, "items")):
         if columns[i].kind == "vector":
@@ -440,7 +446,7 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
     if column.kind not in ("number", "empty", "boolean"):
         raise DataError(
             f"{where}: column {show(column.name)} holds no numbers (first value {show(column.example)})",
-            "name the columns in the order user, item, value",
+            "name the columns of --triples in the order user, item, value, with numbers in the third",
         )
     return user, item, value
 
@@ -473,8 +479,15 @@ def find_labels(
                 f"{where}: --label {show(columns[i].name)} is a vector column", "name columns with one value per row"
             )
         if columns[i].kind == "marked number" and kernel != "delta":
-            remedy = f"{columns[i].remedy}, or use the label as a class with --label-kernel delta"
-            raise _marked_number_error(columns[i], where, remedy)
+            as_class = ", or use the label as a class with --label-kernel delta" if known is None else ""
+            raise _marked_number_error(columns[i], where, f"{columns[i].remedy}{as_class}")
+    for column in (columns[i] for i in found if known is not None and columns[i].name in known):
+        if column.kind == "text" or (column.kind == "boolean" and kernel != "delta"):
+            raise DataError(
+                f"{where}: label {show(column.name)} holds no numbers (first value {show(column.example)}), but in the "
+                "model the label holds numbers",
+                "give the label as numbers",
+            )
     words = [columns[i] for i in found if columns[i].kind not in ("number", "empty")]
     if words and kernel in ("linear", "rbf"):
         raise DataError(
@@ -483,12 +496,5 @@ def find_labels(
         )
     if known is None:
         known = [columns[i].name for i in found if columns[i].kind in ("number", "empty", "boolean")]
-    for column in (columns[i] for i in found):
-        if column.name in known and column.kind == "text":
-            raise DataError(
-                f"{where}: label {show(column.name)} holds text (first value {show(column.example)}), but in the "
-                "model the label holds numbers",
-                "fit the old and the new rows together with pcatool fit",
-            )
     numbers, texts = ([i for i in found if (columns[i].name in known) == number] for number in (True, False))
     return LabelColumns(found, numbers, texts, bool(found) and (bool(words) or kernel == "delta"))

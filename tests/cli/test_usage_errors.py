@@ -124,20 +124,20 @@ REFUSED = {
     # triples and weights
     "fit triples.csv --triples u,i -o x": (
         2,
-        "--triples 'u,i' names 2 columns; name three columns, as in --triples 'user,item,value'",
+        "--triples 'u,i' names 2 different columns; name three columns, as in --triples 'user,item,value'",
     ),
     "fit triples.csv --triples v,u,i -o x": (3, "triples.csv: column 'i' holds no numbers (first value 'x'); name the"),
     "fit twice.csv --triples u,i,v -o x": (
         3,
-        "the cell of user 'a' and item 'x' is given twice, in data rows 1 and 2; give each cell",
+        "the cell of user 'a' and item 'x' is given twice, in rows 1 and 2 of the input, not counting headers; give",
     ),
     "fit nobody.csv --triples u,i,v -o x": (
         3,
-        "nobody.csv, line 2: the user is missing; give the user, or remove the line",
+        "nobody.csv, line 2: the user (column 'u') is missing; correct or remove the line",
     ),
     "fit triples.csv --triples u,i,v --absent zero -o x": (
         3,
-        "triples.csv, line 5: the value is missing (--absent zero sets only cells without a line to 0); correct",
+        "triples.csv, line 5: the value is missing (--absent zero sets only cells without a line to 0); give th",
     ),
     "fit triples.csv --triples u,i,v --missing em -k 0.9 -o x": (2, "with most cells missing, EM needs a number of"),
     "fit triples.csv --triples u,i,v --missing em -k 1 --plan": (
@@ -148,7 +148,7 @@ REFUSED = {
     "fit weights.csv --weights a,w -o x": (3, "weights.csv: --weights 'a,w' names 2 columns; name one column"),
     "fit double.csv -o x": (
         3,
-        "double.csv: columns 2 and 3 are both called 'b'; rename one of the columns, or leave the column out by number",
+        "double.csv: columns 2 and 3 are both called 'b'; rename one of the columns, or leave column 3 out with",
     ),
     # scores or rows
     "reconstruct pc.npz pc.csv": (

@@ -415,11 +415,15 @@ def test_an_update_takes_labels_for_what_they_are_in_the_model(
 def test_labels_that_are_no_numbers_are_not_added_to_numbers() -> None:
     model = pcatool.fit(labelled([1, 2, 1], 1), **CLASSES)
     said = (
-        r"label 'y' holds text \(first value '01'\), but in the model the label holds numbers; "
-        "fit the old and the new rows together with pcatool fit"
+        r"label 'y' holds no numbers \(first value '01'\), but in the model the label holds numbers; "
+        "give the label as numbers"
     )
     with pytest.raises(DataError, match=said):
         pcatool.update(model, labelled(["01", "02", "01"], 2))
+    linear = pcatool.fit(labelled([1, 2, 4], 1), method="supervised", label="y", components=1)
+    with pytest.raises(DataError, match=r"label 'y' holds no numbers \(first value 'x'\), but in the model") as caught:
+        pcatool.update(linear, labelled(["x", "y", "x"], 2))
+    assert "label_kernel" not in str(caught.value)
 
 
 def test_models_of_which_one_takes_a_label_for_a_number_are_not_merged() -> None:
@@ -462,7 +466,7 @@ def test_vectors_of_another_length_are_no_columns_of_a_model(tmp_path: Path) -> 
         for of in (model, same, pcatool.refit(same, exclude="e")):
             with pytest.raises(
                 DataError,
-                match="column 'z': the vectors have length 5, but in the model their length is 4; give all vectors",
+                match="column 'z': the vectors have length 5, but in the model their length is 4; give vectors",
             ):
                 use(of, longer)
     some = pcatool.fit(vectors(5), columns=["z[1]", "z[2]"])

@@ -212,10 +212,15 @@ def test_further_columns_of_numbers_are_named_once(tmp_path: Path) -> None:
     made = Made([one, two, three, three], skip_bad=False)
     (warning,) = made.reporter.warnings
     assert warning == (
-        f"left out columns 'new', 'more' of {two} (also in 2 more files), because {one} has no such columns of "
-        f"numbers; name the columns to use with -c, or give {two} first"
+        f"left out columns 'new', 'more' of {two}, and columns of 2 more files, because {one} has no such "
+        "columns of numbers; give all files the same columns, or give -c with the columns to use"
     )
     assert Made([two, two], skip_bad=False).reporter.warnings == []
+    other = write(tmp_path, "a,t,depth\n1,x,3\n", "other.csv")
+    (warning,) = Made([one, three, other], skip_bad=False).reporter.warnings
+    assert warning.startswith(
+        f"left out column 'new' of {three}, and columns of 1 more file, because {one} has no such "
+    )
     swapped = write(tmp_path, "a,t\n1,5\n2,6\n", "4.csv")
     assert f"left out column 't' of {swapped}, because " in Made([one, swapped], skip_bad=False).reporter.warnings[0]
     reporter, first = Reporter(), write(tmp_path, "a,t,n0,m0\n1,x,1,3\n2,y,8,2\n", "5.csv")
@@ -231,8 +236,8 @@ def test_further_columns_that_are_not_passed_through_are_named(tmp_path: Path) -
     two = write(tmp_path / "year=2", "k,b,a,note\nx,2,1,more\n", "2.csv")
     model = pcatool.fit(one)
     said = (
-        f"--keep-all left out columns 'note', 'year' of {two} (also in one more file), because {one}, the first "
-        "file, has no such columns; give all files the same columns, or name the columns to keep with --keep"
+        f"--keep-all left out columns 'note', 'year' of {two}, and columns of 1 more file, because {one}, the "
+        "first file, has no such columns; give all files the same columns, or name the columns to keep with --keep"
     )
     for table in (TableOptions(), TableOptions(skip_bad=True)):
         reporter = Reporter()

@@ -67,7 +67,8 @@ def test_a_feature_only_by_name(tmp_path: Path) -> None:
     plain = part(tmp_path, "p.csv")
     inside = part(tmp_path, "year=7/region=eu/p.csv")
     assert read(inside).names == read(plain).names == ("a", "b")
-    assert "left out partition column 'year' (first value '7'; name the column with -c to use it)" in read(inside).notes
+    hint = "to use this column, give -c with this column and the other features"
+    assert f"left out partition column 'year' (first value '7'; {hint})" in read(inside).notes
     for terms in ("*", "1-", "a,b", "1,2"):
         assert read(inside, columns=[terms]).names == ("a", "b")
     table = read(inside, columns=["b", "year", "a"])
@@ -81,7 +82,7 @@ def test_a_missing_value_is_a_hole(tmp_path: Path) -> None:
     part(tmp_path, f"k={MISSING}/p.csv")
     part(tmp_path, "k=1/p.csv")
     assert same_bits(read(tmp_path, columns=["a,k"]).X[:, 1], np.array([1, 1, math.nan, math.nan]))
-    with pytest.raises(DataError, match="2 of 4 rows have missing cells, in column 'k'"):
+    with pytest.raises(DataError, match="2 of 4 rows have missing cells: 2 in column 'k'"):
         pcatool.fit(tmp_path, columns="a,k")
 
 

@@ -147,3 +147,19 @@ def test_what_is_no_label(term: str, kernel: str | None, said: str) -> None:
     with pytest.raises(DataError) as caught:
         find_labels([term], kernel, COLUMNS, "t.csv")
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("term", "kernel", "said"),
+    [
+        ("species", "linear", "label 'species' holds no numbers (first value 'setosa'), but in the model the label"),
+        ("species", "delta", "label 'species' holds no numbers (first value 'setosa'), but in the model the label"),
+        ("price", "linear", "'1,000' is not a plain number; read the table with --thousands ,"),
+    ],
+)
+def test_a_label_of_a_model_is_refused_without_options_of_a_fit(term: str, kernel: str, said: str) -> None:
+    """The commands that add rows to a model have no --label-kernel."""
+    with pytest.raises(DataError) as caught:
+        find_labels([term], kernel, COLUMNS, "t.csv", known=[term])
+    assert said in str(caught.value)
+    assert "--label" not in str(caught.value)

@@ -83,7 +83,7 @@ def test_blanks_of_a_text_separate_no_numbers(text: str, tmp_path: Path) -> None
 
 
 def test_numbers_without_a_name_may_name_rows(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"column 1 holds numbers and has no name; .*give --row-names"):
+    with pytest.raises(DataError, match=r"column 1 has no name; .*give --row-names"):
         read(write(tmp_path, WRITTEN["pandas"][0]))
 
 

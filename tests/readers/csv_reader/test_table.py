@@ -59,7 +59,8 @@ def test_columns_left_out_are_named_with_their_first_value(tmp_path: Path) -> No
     assert table.names == ("a",)
     assert table.notes == [
         "left out text column 'name' (first value 'Anna')",
-        "left out boolean column 'flag' (first value 'True'; name the column with -c to use it as 0 and 1)",
+        "left out boolean column 'flag' (first value 'True'; to use this column as 0 and 1, "
+        "give -c with this column and the other features)",
     ]
 
 

@@ -128,6 +128,8 @@ def test_named_columns_must_hold_numbers(tmp_path: Path) -> None:
     for name, first in (("t", "first value 'x'"), ("v", "no values")):
         with pytest.raises(DataError, match=f"column '{name}' holds no numbers \\({first}\\)"):
             read(file, columns=[name])
+    with pytest.raises(DataError, match=r"column 'v' holds no vector: all its cells are missing; leave out 'v\[0\]'"):
+        read(file, columns=["v[0]", "n"])
     assert read(file, columns=["b", "n"]).rows == [[1, 1]]
 
 
@@ -326,7 +328,10 @@ def test_vectors(case: str, tmp_path: Path) -> None:
         assert same_bits(read(file, columns=columns).X, expected)
     assert same_bits(read(file, exclude=["v[1]", "a"]).X, EXPECTED[:, [0, 2]])
     assert same_bits(read(file, names=["v[2]", "a"]).X[:, 0], EXPECTED[:, 2])
-    with pytest.raises(DataError, match=r"no element 'v\[3\]': the vectors have 3 elements; count elements from 0"):
+    said = (
+        r"no element 'v\[3\]', because the vectors have 3 elements; count elements from 0: the last element is 'v\[2\]'"
+    )
+    with pytest.raises(DataError, match=said):
         read(file, columns=["v[3]"])
 
 

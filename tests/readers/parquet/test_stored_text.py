@@ -42,7 +42,8 @@ def test_beside_numbers_they_are_left_out_and_named(tmp_path: Path) -> None:
     assert (table.names, table.notes) == (
         ("b",),
         [
-            "left out text column 'a' (first value '1.0', type string; name the column with -c to read its numbers)",
+            "left out text column 'a' (first value '1.0', type string; to read its numbers, "
+            "give -c with this column and the other features)",
             "left out text column 'm' (first value '1'; the column mixes text and numbers)",
         ],
     )
