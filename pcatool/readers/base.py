@@ -44,8 +44,8 @@ class RoundedCell(NamedTuple):
         """Return the text of the note for the user; `place` names file and row, `column` the column."""
         return (
             f"{place}, column {show(column)}: {self.written} is read as {int(float(self.written))}, because whole "
-            "numbers beyond 2^53 are rounded; if the numbers are ids, leave the column out of the fit with "
-            f"{exclusion(column)}"
+            "numbers beyond 2^53 are rounded; if the numbers are ids, fit the model without the column, "
+            f"with {exclusion(column)}"
         )
 
 
@@ -112,6 +112,11 @@ class Column(NamedTuple):
     numbers_in_text: str = ""
     arrow_type: str = ""  # for text columns of typed formats: the name of the Arrow type
     row_name: bool = False  # holds the names of the rows (--row-names); never a feature
+
+    @property
+    def contents(self) -> str:
+        """The kind with a blank, for messages; "" for dates, structs, ..., which count as text but are not text."""
+        return f"{self.kind} " if not self.arrow_type or self.arrow_type.endswith(("string", "string_view")) else ""
 
 
 class Feature(NamedTuple):

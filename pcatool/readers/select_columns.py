@@ -238,10 +238,9 @@ def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[s
     ):
         first = f" (first value {show(example)})" if example else ""
         stored = f" of type {columns[i].arrow_type}" if columns[i].arrow_type else ""
-        mixed = " and numbers" if columns[i].numbers_in_text == "some" else ""
+        held = "text and numbers" if columns[i].numbers_in_text == "some" else f"{columns[i].contents}values"
         raise DataError(
-            f"{where}: column {show(name)} holds {kind}{mixed or ' values'}{first}{stored}, but the model needs "
-            "numbers",
+            f"{where}: column {show(name)} holds {held}{first}{stored}, but the model needs numbers",
             "store one number in each cell of the column" if kind == "vector" else "store the values as numbers",
         )
     return Feature(name, i, boolean=name in booleans and kind in ("", "boolean"))
@@ -369,7 +368,7 @@ def _features(
             hint = f", type {column.arrow_type}; to read its numbers, {WITH_OTHERS}"
         elif column.numbers_in_text == "some":
             hint = "; the column mixes text and numbers"
-        reporter.note(f"left out {column.kind} column {show(column.name)} ({first}{hint})")
+        reporter.note(f"left out {column.contents}column {show(column.name)} ({first}{hint})")
         return []
     if "\0" in column.name:
         raise DataError(

@@ -39,7 +39,7 @@ def test_the_first_is_named(cell: str, dress: str, tmp_path: Path) -> None:
     notes = [note.replace(str(tmp_path), "") for note in read(file).notes]
     assert notes == [
         f"/t.csv, line 3, column 'id': {whole} is read as {int(float(whole))}, because whole numbers beyond 2^53 are "
-        "rounded; if the numbers are ids, leave the column out of the fit with -x id"
+        "rounded; if the numbers are ids, fit the model without the column, with -x id"
     ]
     assert read(file, exclude=["id"], keep=["id"]).notes == []
 
