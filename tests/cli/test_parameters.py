@@ -229,6 +229,17 @@ def test_models_that_change(capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys)[0].startswith("10 rows; 2 columns; centred, standardised, ")
 
 
+@pytest.mark.parametrize("call", ["transform m.npz x.csv", "plot scores m.npz x.csv -o x.png", "report m.npz x.csv"])
+def test_a_model_without_a_column_comes_from_refit_where_no_option_leaves_it_out(
+    call: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The plot of a model has -x in its help, for data that it fits, but refuses -x with a model."""
+    Path("x.csv").write_text("price\n1\n2\n")
+    assert answer(*call.split()) == 3
+    (line,) = said(capsys)
+    assert line.endswith("or leave the column out of the model with pcatool refit m.npz -x area -o NEW.npz")
+
+
 def test_a_plan_fits_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer("fit", HOUSES, "--plan") == 0
     out, error = capsys.readouterr()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcatool.cli.parameters import NoClobber, prints_usage
+from pcatool.cli.parameters import NoClobber, prints_usage, remedies_for_model
 from pcatool.cli.reporter import ConsoleReporter, print_result
 from pcatool.options import (
     ANY_FILE,
@@ -99,13 +99,16 @@ def run(
     from pcatool.pipeline.fit import Job
     from pcatool.pipeline.plot import draw
     from pcatool.pipeline.plot_request import PlotRequest
+    from pcatool.readers.paths import MODEL_SUFFIX
 
     request = PlotRequest(kind, plot, picture, output, no_clobber, form)
     request.check(options)
     if prints_usage(_read(subject, request), f"{NAME} {kind}", USAGE.removeprefix("KIND ")):
         return 2
     reporter = ConsoleReporter(general)
-    drawn = draw(Job(subject or [], table, select, options, engine, reporter), request)
+    # With a model, -x is refused. Only the name is asked: `is_model` would read the beginning of a pipe.
+    with remedies_for_model(subject[0] if subject and subject[0].endswith(MODEL_SUFFIX) else None):
+        drawn = draw(Job(subject or [], table, select, options, engine, reporter), request)
     printed = output in (None, "-")
     if printed and not request.needs_rows:
         _print(drawn, request)
