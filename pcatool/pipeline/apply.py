@@ -70,7 +70,10 @@ def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
     if inputs.columns.nameless:
         if len(names) > model.k:
             scores = f"there are {grouped(len(names))} columns of scores"
-            raise DataError(f"{where}: {scores}, but the model has {counted(model.k, 'component')}", OTHER_MODEL)
+            raise DataError(
+                f"{where}: {scores}, but the model has {counted(model.k, 'component')}",
+                f"{OTHER_MODEL}, or give --from rows",
+            )
         return names
     numbers = sorted({int(name[2:]) for name in names if re.fullmatch(r"PC[1-9][0-9]*", name, re.ASCII)})
     if most is not None:

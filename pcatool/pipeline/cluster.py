@@ -337,7 +337,7 @@ def _folder_of(output: OutputOptions, engine: EngineOptions) -> tuple[PartsFolde
         raise UsageError(f"--engine {engine.engine} writes a folder, but {show(shown(name))} is not a folder", remedy)
     if output.resume:
         raise UsageError(
-            f"--resume does not go with --engine {engine.engine}: its output files do not record their inputs",
+            f"--resume does not go with --engine {engine.engine}, whose output files are not named after the inputs",
             "leave out --resume, to write all files again",
         )
     output = replace(output, output_format=output.output_format or "parquet")

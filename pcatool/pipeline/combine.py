@@ -58,6 +58,14 @@ SETTINGS = {
 # Settings that `refit` can change, since the sums do not depend on them.
 REFITTED = ("center", "standardize", "ddof", "whiten", "epsilon")
 
+# Fits that give the result of a command for a model that keeps no sums.
+FITS_INSTEAD = {
+    "update": "run pcatool fit on the old and the new rows together",
+    "merge": "run pcatool fit on the rows of all models together",
+    "subtract": "run pcatool fit on the rows that remain",
+    "refit": "run pcatool fit on the same rows with the new settings",
+}
+
 NamedModel = tuple[str, Model]  # the name is for messages: a path, or "the model"
 
 
@@ -96,23 +104,28 @@ def refuse_reading(*records: Any) -> None:
         raise UsageError(no_effect(given, "when models are subtracted"), f"leave out {', '.join(given)}")
 
 
-def statistic_of(named: NamedModel) -> Statistic:
-    """Return the sums that a model keeps; raise `ModelError` with the reason when it keeps none."""
+def statistic_of(named: NamedModel, command: str) -> Statistic:
+    """Return the sums that a model keeps; raise `ModelError` with the reason when it keeps none.
+
+    `command`, one of FITS_INSTEAD, needs the sums.
+    """
     name, model = named
     if model.statistic is None:
-        what = f"{show(name)} keeps no sums over its rows: {why_not_updatable(model)}"
-        raise ModelError(what, "run pcatool fit on all rows")
+        reason = why_not_updatable(model)
+        raise ModelError(
+            f"{command} needs sums over rows, but {show(name)} keeps no sums: {reason}", FITS_INSTEAD[command]
+        )
     return model.statistic
 
 
-def compatible_sums(first: Model, named: NamedModel, name: str) -> Statistic:
+def compatible_sums(first: Model, named: NamedModel, name: str, command: str) -> Statistic:
     """Return the sums of the model `named`, with its columns in the order of the first model.
 
-    `name` is the name of the first model. Raises `MissingColumns` when the models have different columns, and
-    `ModelError` when their settings differ or the model keeps no sums.
+    `name` is the name of the first model, and `command` needs the sums. Raises `MissingColumns` when the models have
+    different columns, and `ModelError` when their settings differ or the model keeps no sums.
     """
     other, model = named
-    statistic = statistic_of(named)
+    statistic = statistic_of(named, command)
     if model is first:
         return statistic
     for (here, there), lacks, has in (((other, name), model, first), ((name, other), first, model)):
@@ -186,10 +199,12 @@ class MergeChecks:
         name, model = named
         if model.meta.get("components") != self._first_k:
             self._other_k.append(name)
-        centre = statistic_of(named).centre
-        key = b"".join(part.tobytes() for part in (centre.high, centre.low, statistic_of(named).sums.squares))
+        statistic = statistic_of(named, "merge")
+        key = b"".join(part.tobytes() for part in (statistic.centre.high, statistic.centre.low, statistic.sums.squares))
         if key in self._seen:
-            self._reporter.warn(f"{show(self._seen[key])} and {show(name)} hold the same rows, which now count twice")
+            self._reporter.warn(
+                f"{show(self._seen[key])} and {show(name)} hold the same rows, which the merged model counts twice"
+            )
         self._seen.setdefault(key, name)
 
     def note_other_k(self) -> None:
@@ -213,7 +228,7 @@ def update(
     named: NamedModel, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, reporter: Reporter
 ) -> Combined:
     """Return the model fitted to its own rows together with the rows of `data`; warn if rank is lost to rounding."""
-    combined = _with_rows(named, data, table, options, engine, reporter, Statistic.merged)
+    combined = _with_rows(named, data, table, options, engine, reporter, "update", Statistic.merged)
     _warn_lost_rank(_rank(named[1]), combined.model, reporter)
     return combined
 
@@ -225,7 +240,8 @@ def subtract(
 
     Raises `DataError` for rows that the model does not hold, and `RefusedError` where too few digits are left.
     """
-    combined = _with_rows(named, data, table, options, engine, reporter, make_subtraction(named[1], reporter))
+    join = make_subtraction(named[1], reporter)
+    combined = _with_rows(named, data, table, options, engine, reporter, "subtract", join)
     check_digits(named[1], combined.model)
     return combined
 
@@ -237,14 +253,15 @@ def _with_rows(
     options: UpdateOptions,
     engine: EngineOptions,
     reporter: Reporter,
+    command: str,
     join: Callable[[Statistic, Statistic], Statistic],
 ) -> Combined:
-    """Refit the model from `join(sums of the model, sums over data)`.
+    """Refit the model from `join(sums of the model, sums over data)`, for `command`, update or subtract.
 
     The model stays as it is, with a warning, when the data have no rows or all rows are dropped.
     """
     _, model = named
-    statistic = statistic_of(named)
+    statistic = statistic_of(named, command)
     fit_options = options_of(model, missing=options.missing or model.meta.get("missing", "error"))
     job = Job(data, table, SelectOptions(), fit_options, engine, reporter, model)
     old = model_to_align_to(model, options.align_to, data)
@@ -267,11 +284,11 @@ def merge(models: Iterable[NamedModel], align_to: Any, reporter: Reporter) -> Co
     others = iter(models)
     named = next(others)
     name, first = named
-    statistic = statistic_of(named)
+    statistic = statistic_of(named, "merge")
     old = model_to_align_to(first, align_to, None)
     checks, rank, booleans = MergeChecks(named, reporter), _rank(first), set(first.meta.get("booleans", ()))
     for other in others:
-        statistic = statistic.merged(compatible_sums(first, other, name))
+        statistic = statistic.merged(compatible_sums(first, other, name, "merge"))
         checks.add(other)
         rank = max(rank, _rank(other[1]))
         booleans.update(other[1].meta.get("booleans", ()))
@@ -308,9 +325,9 @@ def subtract_models(named: NamedModel, others: Iterable[NamedModel], align_to: A
     Raises `DataError` for rows that the model does not hold, and `RefusedError` where too few digits are left.
     """
     name, model = named
-    whole = statistic_of(named)
+    whole = statistic_of(named, "subtract")
     old = model_to_align_to(model, align_to, None)
-    removed = reduce(Statistic.merged, (compatible_sums(model, other, name) for other in others))
+    removed = reduce(Statistic.merged, (compatible_sums(model, other, name, "subtract") for other in others))
     left = refitted(model, make_subtraction(model, reporter)(whole, removed), options_of(model), old, reporter)
     check_digits(model, left)
     return Combined(left, model.n_samples)
@@ -357,14 +374,14 @@ def refit(named: NamedModel, options: RefitOptions, reporter: Reporter) -> Model
     name, model = named
     if options.changes_nothing:
         raise UsageError("no setting is changed", "give -k, -s, --no-center, --ddof, --whiten, -c or -x")
-    statistic = statistic_of(named)
+    statistic = statistic_of(named, "refit")
     settings = options_of(model, **options.changes)
     places = _columns_left(name, model, options)
     if len(places) < model.d and model.rows_centered:
         raise UsageError(
             "the model was fitted with --center-rows: "
             "the mean of a row includes all columns, so no column can be dropped",
-            "run pcatool fit with the other columns",
+            "run pcatool fit --center-rows on the table, with the same -c or -x",
         )
     old = None if options.align_to is None else model_to_align_to(model, options.align_to, None, settings)
     columns = tuple(model.columns[j] for j in places)

@@ -254,7 +254,7 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
             rows = "row" if options.missing != "drop" or not counts.incomplete else "complete row"
             raise DataError(
                 f"column {show(options.weights)}: the weight of every {rows} is 0",
-                "give a weight above 0 to each row of the fit",
+                "give a weight above 0 to the rows that the fit is to use",
             ) from None
         raise
     model = fitted.model
@@ -474,11 +474,11 @@ def refuse_settings(
 ) -> None:
     """Raise `UsageError` if an option in `records` is set, because options of a fit have no effect on a fitted model.
 
-    `name` is the model or input; `what` says in the message why, and `remedy` is the hint.
+    `name` is the model or input; `what` says in the message why, and `remedy` is the way to use these options.
     """
     given = given_flags(*records)
     if given:
-        raise UsageError(f"{name} {what}: {no_effect(given)}", remedy)
+        raise UsageError(f"{name} {what}: {no_effect(given)}", f"leave out {', '.join(given)}, or {remedy}")
 
 
 def no_effect(flags: Sequence[str], where: str = "") -> str:

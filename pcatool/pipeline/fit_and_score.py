@@ -88,7 +88,8 @@ def fit_and_score(
             raise
         raise DataError(
             error.message,
-            "run again without this file, or with other columns in --keep: the fit used the rows of this file, too",
+            "run again without this file, or with other columns in --keep; "
+            "--skip-bad cannot leave the file out, since the fit used its rows",
         ) from None
     return FittedAndScored(fitted, results)
 

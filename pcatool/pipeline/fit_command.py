@@ -40,7 +40,7 @@ def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
     known = set(names)
     spans = [term for term in terms if term not in known and "-" in term]
     remarks = [
-        f"the range {term} takes all columns from the first to the last, in the order of the table"
+        f"the range {term} takes the two columns that it names, and all columns between them in the table"
         for term in spans[:1]
     ]
     if not all(name.isprintable() for name in names):

@@ -109,9 +109,9 @@ def column_spread(model: Model) -> Array:
     if holds_all_variance(model):
         return recovered_spread(model)
     raise ModelError(
-        "correlations need the variances of the columns, but the model does not hold these variances: "
+        "correlations and cos2 need the variances of the columns, but the model does not hold these variances: "
         "the model was made by an earlier version of pcatool, or by scikit-learn",
-        "fit the model again",
+        "run pcatool fit on the same rows",
     )
 
 
@@ -210,10 +210,12 @@ def check_image(model: Model, shape: tuple[int, int]) -> None:
     check_columns(model, ("loadings",))
     pixels = shape[0] * shape[1]
     if model.d != pixels:
+        only = "fit only the pixels: select them with -c, or exclude the other columns with -x"
+        fit = "fit all pixels" if model.d < pixels else only
         raise DataError(
             f"an image of {shape[0]}x{shape[1]} has {counted(pixels, 'pixel')}, "
             f"but the model has {counted(model.d, 'column')}",
-            "fit only the pixels: select them with -c, or exclude the other columns with -x",
+            f"give another shape with --image, or {fit}",
         )
 
 

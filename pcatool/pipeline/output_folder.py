@@ -308,13 +308,23 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[OutputTask]:
     for task in tasks:
         format_name(replace(output, output=task.output))
         if task.output in taken:
+            one, other = taken[task.output], task.input.path
             raise UsageError(
-                f"the results of {show(taken[task.output])} and {show(task.input.path)} would both be written to "
-                f"{show(shown(task.output))}",
-                "name a folder or a glob that holds both inputs, or run the command once for each input",
+                f"the results of {show(one)} and {show(other)} would both be written to {show(shown(task.output))}",
+                _remedy_for_one_output(canonical_name(one), canonical_name(other)),
             )
         taken[task.output] = task.input.path
     return tasks
+
+
+def _remedy_for_one_output(one: str, other: str) -> str:
+    """Return the hint for two inputs with the same output, by the canonical names of the inputs."""
+    if one == other:
+        return "name each input once"
+    apart = "run the command once for each input, each time with another -o"
+    if one.rpartition("/")[0] == other.rpartition("/")[0]:
+        return apart
+    return f"give one quoted glob, such as '*/*.csv', which keeps the folders of the inputs, or {apart}"
 
 
 def refuse_inputs(tasks: Sequence[OutputTask], model: str | None) -> None:

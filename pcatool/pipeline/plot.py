@@ -75,8 +75,12 @@ def collect_rows(
             cloud.add(block)
     cloud.words = list(codes)
     if not cloud.rows:
-        missing = ", because every row has missing cells" if cloud.left_out else ""
-        raise DataError(f"{inputs.first.name}: no row has scores{missing}", "name a table with complete rows")
+        if not cloud.left_out:
+            raise DataError(f"{inputs.first.name} has no rows to draw", "name a table with rows")
+        raise DataError(
+            f"{inputs.first.name}: no row has scores, because every row has missing cells",
+            "name a table with complete rows",
+        )
     return cloud
 
 
@@ -316,9 +320,16 @@ def _axes(request: PlotRequest, subject: Subject) -> tuple[int, ...]:
     there = {column.name for column in subject.inputs.columns.file_columns}
     if "PC1" not in there and request.plot.axes is None:
         raise DataError(
-            f"{subject.inputs.first.name} has no columns of scores (PC1, ...)", "give the output of pcatool transform"
+            f"{subject.inputs.first.name} has no columns of scores (PC1, ...)",
+            "give the output of pcatool transform, or --from rows",
         )
-    return request.plot.axes or ((1, 2) if "PC2" in there else (1,))
+    axes = request.plot.axes or ((1, 2) if "PC2" in there else (1,))
+    if absent := [name for name in names_of(axes) if name not in there]:
+        raise DataError(
+            f"{subject.inputs.first.name} has no scores of {listed(absent)}",
+            "name components of this table with --axes, or run pcatool transform with a model that has more components",
+        )
+    return axes
 
 
 def _plot_data(job: Job, request: PlotRequest, subject: Subject) -> PlotData:
@@ -366,7 +377,7 @@ def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter
     if cloud.by_class:
         values = sum(1 for code in cloud.counts if code >= 0)
         if values > CLASSES:
-            among = f" of the first {cloud.max_layers}" if cloud.is_dense and values > cloud.max_layers else ""
+            among = f" among the first {cloud.max_layers}" if cloud.is_dense and values > cloud.max_layers else ""
             which = f"only the {CLASSES - 1} most frequent values{among} have colours of their own"
             if max(cloud.counts.values()) == 1:
                 which = "no value occurs twice; name a column of classes, or a column of numbers"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool.errors import DataError, ModelError, UsageError, show
+from pcatool.errors import DataError, ModelError, UsageError, listed, show
 from pcatool.model import npz
 from pcatool.model.model import Model
 from pcatool.options import FitOptions, PictureOptions, PlotOptions
@@ -78,15 +78,18 @@ class PlotRequest(NamedTuple):
             self._check_table()
         for flag, given in (("--color", plot.color), ("--from", plot.source), ("--scaling", plot.scaling)):
             if given is not None and flag in PLOTS[self.kind].unsuited:
-                raise UsageError(f"{flag} has no effect in a picture of {self.kind}", f"leave out {flag}")
+                raise UsageError(f"{flag} has no effect in plot {self.kind}", f"leave out {flag}")
         if plot.axes is not None and len(plot.axes) > kind.max_count:
             most = f"{kind.max_count} components" if kind.max_count > 1 else "1 component"
             raise UsageError(
-                f"--axes names {len(plot.axes)} components, but a picture of {self.kind} shows at most {most}",
+                f"--axes names {len(plot.axes)} components, but plot {self.kind} shows at most {most}",
                 "name fewer components with --axes",
             )
         if plot.axes is not None and kind.rows and kind.columns and len(plot.axes) < kind.max_count:
-            raise UsageError(f"a {self.kind} needs two components", "name two components, such as --axes 1,2")
+            raise UsageError(
+                f"a {self.kind} needs two components, but --axes names only one",
+                "name two components, such as --axes 1,2",
+            )
         if kind.columns:
             check_method(options, ("loadings",))
 
@@ -150,7 +153,8 @@ class PlotRequest(NamedTuple):
         """Raise `UsageError` if `names`, the inputs after the model, is not empty and the plot needs no rows."""
         if names and not self.needs_rows:
             what = f"plot {self.kind}" + ("" if self.wants_picture else f" --format {self.form}")
-            raise UsageError(f"{what} needs no rows: {show(names[0])} has no effect", f"leave out {show(names[0])}")
+            has = "has" if len(names) == 1 else "have"
+            raise UsageError(f"{what} needs no rows: {listed(names)} {has} no effect", "name only the model")
 
 
 class Subject(NamedTuple):
@@ -174,9 +178,11 @@ def subject_of(job: Job, request: PlotRequest, model: Model | None = None) -> Su
     if are_paths(job.data) and job.data:
         first, rest = job.data[0], job.data[1:]
         if (first == STDIN and rest) or (first != STDIN and is_model(first)):
+            if job.engine.in_other_processes and request.needs_rows:
+                raise _cluster_refused(job)
             shown = _first_of_model(first, job, request, *([job.engine] if job.engine.in_other_processes else []))
             request.refuse_rows(rest)
-            return _with_model(job._replace(data=rest), request, _load(first).truncated(shown), (first,))
+            return _with_model(job._replace(data=rest), request, _load(first, request).truncated(shown), (first,))
         for late in rest:
             if plain_name(late).endswith(MODEL_SUFFIX):
                 raise UsageError(f"{late} is a model, but comes after {first}", "name the model first, then the rows")
@@ -202,13 +208,16 @@ def is_model(path: str) -> bool:
     return plain_name(path).endswith(MODEL_SUFFIX) or are_models([path])
 
 
-def _load(path: str) -> Model:
+def _load(path: str, request: PlotRequest) -> Model:
     """Load a model; if standard input holds no model, the error says how to name rows from standard input."""
     try:
         return npz.load_model(path)
     except ModelError as error:
         if path == STDIN:
-            error.add_remedy("if standard input holds rows, name - after the model")
+            error.add_remedy(
+                "if standard input holds rows, give the model first and then '-', "
+                f"as in pcatool plot {request.kind} model.npz -"
+            )
         raise
 
 

@@ -149,7 +149,7 @@ def _overflow(good: NDArray[np.bool_], batch: CheckedBatch) -> RefusedError:
     An infinity in the output could be read as a missing cell later, so finite cells must give finite results.
     """
     row = int(np.flatnonzero(~good.all(axis=1))[0])
-    return RefusedError(f"{batch.place(row)}: the result overflows a double", "rescale the values of this row")
+    return RefusedError(f"{batch.place(row)}: the result overflows a double", "check the values of this row")
 
 
 Result = TypeVar("Result")

@@ -34,7 +34,8 @@ def smallest_k(fitted: Fitted, share: float) -> int:
         there = of_model if fitted.shown_k is None else f"the {counted(known, 'component')} that -k asks for"
         keep = "keeps" if known == 1 else "keep"
         larger = "fit with a larger -k" if fitted.shown_k is None else "give a larger -k"
-        raise RefusedError(f"{there} {keep} {table.cumulative[-1]:.6g} of the variance, not {share:g}", larger)
+        total = name_of_total(fitted.model.meta.get("method"), fitted.model.centered)
+        raise RefusedError(f"{there} {keep} {table.cumulative[-1]:.6g} of the {total}, not {share:g}", larger)
     return found
 
 

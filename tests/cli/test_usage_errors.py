@@ -189,13 +189,22 @@ REFUSED = {
     ),
     "plot scores scores.csv -s -o x.svg": (
         2,
-        "scores.csv holds scores: -s has no effect; give --from rows to read the scores as rows of data",
+        "scores.csv holds scores: -s has no effect; leave out -s, or give --from rows to read",
     ),
     "plot scores ab.csv --color zz -o x.svg": (3, "ab.csv: no column 'zz' (the columns are: 'a', 'b')"),
     "plot loadings ab.npz -s -o x.svg": (
         2,
-        "ab.npz is already fitted: -s has no effect; name the data instead of the model",
+        "ab.npz is already fitted: -s has no effect; leave out -s, or name the data instead of the model",
     ),
+    "plot scores ab.npz ab.csv --engine dask -o x.svg": (
+        2,
+        "--engine dask cannot draw rows; fit and transform on the cluster, then",
+    ),
+    "plot scores scores.csv --axes 1,9 -o x.svg": (
+        3,
+        "scores.csv has no scores of 'PC9'; name components of this table",
+    ),
+    "plot scores ab.csv --from scores -o x.svg": (3, "ab.csv has no columns of scores (PC1, ...); give the output of"),
     # two results
     "fit ab.csv -o - --scores -": (
         2,
@@ -207,7 +216,11 @@ REFUSED = {
     ),
     "components ab.npz --image 3x3 -o x.png": (
         3,
-        "an image of 3x3 has 9 pixels, but the model has 2 columns; fit only",
+        "an image of 3x3 has 9 pixels, but the model has 2 columns; give another shape with --image, or fit all pixels",
+    ),
+    "components ab.npz --image 1x1 -o x.png": (
+        3,
+        "an image of 1x1 has 1 pixel, but the model has 2 columns; give another shape with --image, or fit only the",
     ),
 }
 

@@ -254,17 +254,19 @@ UNKEPT: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_cannot_be_added_to_is_refused_with_the_reason(settings: dict[str, Any], reason: str) -> None:
     frame = table(0.0, n=60)
     model = fitted(frame, {"components": 1, **settings})
-    what = with_settings(f"'the model' keeps no sums over its rows: {reason}; run pcatool fit on all rows")
-    for refused in (
-        lambda: pcatool.update(model, frame),
-        lambda: pcatool.merge(model),
-        lambda: pcatool.merge(fitted(frame, {"components": 1}), model),
-        lambda: pcatool.subtract(model, frame),
-        lambda: pcatool.refit(model, components=1),
+    plain = fitted(frame, {"components": 1})
+    for command, rows, refused in (
+        ("update", "the old and the new rows together", lambda: pcatool.update(model, frame)),
+        ("merge", "the rows of all models together", lambda: pcatool.merge(model)),
+        ("merge", "the rows of all models together", lambda: pcatool.merge(plain, model)),
+        ("subtract", "the rows that remain", lambda: pcatool.subtract(model, frame)),
+        ("subtract", "the rows that remain", lambda: pcatool.subtract(plain, model)),
+        ("refit", "the same rows with the new settings", lambda: pcatool.refit(model, components=1)),
     ):
         with pytest.raises(ModelError) as error:
             refused()
-        assert str(error.value) == what
+        said = f"{command} needs sums over rows, but 'the model' keeps no sums: {reason}; run pcatool fit on {rows}"
+        assert str(error.value) == with_settings(said)
     for flag in (True, False):
         with pytest.raises(UsageError) as wrong:
             fitted(frame, {"components": 1, **settings, "updatable": flag})

@@ -94,7 +94,9 @@ def test_numbered_columns_are_a_range() -> None:
     model = fit([*(f"p{i}" for i in range(8, 13)), "q01", "q02", "z"])
     made = fit_command(model)
     assert as_shell_line(made.command or []) == "pcatool fit data.csv -c p8-p12,q01,q02,z -k 1 -o model.npz"
-    assert made.remarks == ["the range p8-p12 takes all columns from the first to the last, in the order of the table"]
+    assert made.remarks == [
+        "the range p8-p12 takes the two columns that it names, and all columns between them in the table"
+    ]
 
 
 def test_a_vector_is_named_whole() -> None:

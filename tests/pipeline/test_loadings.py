@@ -151,9 +151,9 @@ def test_some_components_do_not_tell_the_variances() -> None:
     with pytest.raises(pcatool.ModelError) as caught:
         component_table(model, ["cos2"])
     assert str(caught.value) == (
-        "correlations need the variances of the columns, but the model does not hold these variances: "
+        "correlations and cos2 need the variances of the columns, but the model does not hold these variances: "
         "the model was made by an earlier version of pcatool, or by scikit-learn; "
-        "fit the model again"
+        "run pcatool fit on the same rows"
     )
     assert len(component_table(model, ["loadings", "contributions"])) == 4
 

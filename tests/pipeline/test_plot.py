@@ -187,7 +187,7 @@ def test_a_table_of_scores_is_told_by_its_columns(orders: Model, tmp_path: Path)
     np.testing.assert_allclose(as_rows.std(ddof=0).dropna() ** 2, 1, rtol=1e-9)  # scores do not correlate
     with pytest.raises(
         pcatool.UsageError,
-        match='holds scores: standardize=True has no effect; give source="rows" to read the scores as rows of data',
+        match='holds scores: standardize=True has no effect; leave out standardize, or give source="rows" to read',
     ):
         pcatool.plot("scores", scores, standardize=True)
     with pytest.raises(pcatool.UsageError, match="holds scores, but a biplot also shows the loadings of a model; name"):
@@ -208,10 +208,10 @@ def asked(kind: str, **more: Any) -> None:
     ("call", "error", "words"),
     [
         (lambda: asked("scoers"), pcatool.UsageError, r"there is no plot called 'scoers'; did you mean 'scores'\?"),
-        (lambda: asked("loadings", color="items"), pcatool.UsageError, "color has no effect in a picture of"),
+        (lambda: asked("loadings", color="items"), pcatool.UsageError, "color has no effect in plot loadings"),
         (lambda: asked("scores", scaling="rows"), pcatool.UsageError, "scaling has no effect"),
         (lambda: asked("scores", axes=(1, 2, 3)), pcatool.UsageError, "at most 2 components; name fewer components"),
-        (lambda: asked("biplot", axes=1), pcatool.UsageError, "a biplot needs two components; name two components"),
+        (lambda: asked("biplot", axes=1), pcatool.UsageError, "a biplot needs two components, but axes names only one"),
         (lambda: pcatool.plot("biplot", ONE), pcatool.DataError, "the model has 1 component; to draw one component"),
         (lambda: asked("scores", axes="1,1"), pcatool.UsageError, "names a component twice"),
         (lambda: asked("scores", axes="1-2"), pcatool.UsageError, "axes='1-2' is not a list of components"),
@@ -319,7 +319,9 @@ def test_a_model_needs_rows_and_a_picture_of_columns_none(orders: Model, tmp_pat
             pcatool.plot("scores", model)
     with pytest.raises(pcatool.UsageError, match="already fitted: standardize=True has no effect"):
         pcatool.plot("scores", orders, ORDERS, standardize=True)
-    with pytest.raises(pcatool.UsageError, match="plot loadings --format csv needs no rows"):
+    with pytest.raises(
+        pcatool.UsageError, match=r"plot loadings --format csv needs no rows: .* has no effect; name only the model"
+    ):
         pcatool.plot("loadings", [str(tmp_path / "m.npz"), ORDERS])
     with pytest.raises(
         pcatool.DataError, match="a biplot needs two components, but the model has 1 component; fit with components=2"
@@ -343,7 +345,7 @@ def test_kernel_and_supervised_models_have_scores(tmp_path: Path) -> None:
 
 def test_without_a_row_there_is_nothing_to_draw(orders: Model, frame: pd.DataFrame, tmp_path: Path) -> None:
     empty = pd.read_csv(ORDERS).head(0)
-    with pytest.raises(pcatool.DataError, match="no row has scores; name a table with complete rows"):
+    with pytest.raises(pcatool.DataError, match="has no rows to draw; name a table with rows"):
         pcatool.plot("scores", orders, empty, output=tmp_path / "a.png")
     model = pcatool.fit(frame, columns="a-c", missing="drop", components=2)
     with pytest.raises(

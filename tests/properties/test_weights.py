@@ -127,7 +127,8 @@ def test_a_sum_of_weights_near_1_is_in_the_bound_while_it_says_something() -> No
 def test_weights_that_are_all_0_are_told_as_that(missing: str, solver: str) -> None:
     settings: dict[str, Any] = {"missing": missing, "solver": "auto" if missing == "em" else solver}
     with pytest.raises(
-        DataError, match=r"^column 'w': the weight of every row is 0; give a weight above 0 to each row of the fit$"
+        DataError,
+        match=r"^column 'w': the weight of every row is 0; give a weight above 0 to the rows that the fit is to use$",
     ):
         pcatool.fit(framed(ROWS, np.zeros(10)), weights="w", components=1, **settings)
     with pytest.raises(DataError, match=r"^the input has no rows to fit; give an input with at least one row of data$"):

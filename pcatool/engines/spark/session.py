@@ -45,13 +45,13 @@ def check_address(address: str) -> None:
     """Raise `UsageError` for a text that is not the address of a Spark master, and for Spark Connect."""
     if address.startswith("sc://"):
         raise UsageError(
-            f"cannot use {show(address)}: Spark Connect does not report the progress of a job",
+            f"cannot use --scheduler {show(address)}: Spark Connect does not report the progress of a job",
             "name the master instead, as in spark://host:7077",
         )
     if not MASTER.fullmatch(address):
         raise UsageError(
-            f"{show(address)} is not the address of a Spark master",
-            "write local[4], spark://host:7077, yarn or k8s://https://host:6443",
+            f"--scheduler {show(address)} is not the address of a Spark master",
+            "write the address as local[4], spark://host:7077, yarn or k8s://https://host:6443",
         )
 
 

@@ -20,7 +20,7 @@ from pcatool.errors import FileError, LostError, UsageError
 
 @pytest.mark.parametrize("address", ["", "local[x]", "spark://host", "tcp://127.0.0.1:8786", "somewhere"])
 def test_an_address_of_something_else(address: str) -> None:
-    with pytest.raises(UsageError, match="is not the address of a Spark master; write local"):
+    with pytest.raises(UsageError, match="is not the address of a Spark master; write the address as local"):
         Spark(address)
 
 

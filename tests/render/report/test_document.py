@@ -253,7 +253,7 @@ def test_a_model_of_scikit_learn() -> None:
     found = read(replace(fitted, meta={**meta, "solver": SCIKIT_LEARN}, variances=None, statistic=None), X)
     assert "The accuracy of the eigenvalues is unknown." in found.words
     assert "No pcatool command made this model: the model was fitted by scikit-learn." in found.words
-    assert found.facts["loadings"]["lacks"].startswith("correlations need the variances of the columns")
+    assert found.facts["loadings"]["lacks"].startswith("correlations and cos2 need the variances of the columns")
     assert found.facts["scree"]["again"] is None
 
 
