@@ -321,7 +321,8 @@ def write_parts(
         (item.split.input.path, shown(folder.named_by_user(item.name)), part.record.row_counts.rows)
         for item, part in done
     ]
-    warn_of_empty_results(results.row_counts, results.inputs.resolved.inputs, results.plan.options, reporter)
+    read = {item.split.input.path: item.split.input for item, _ in done}
+    warn_of_empty_results(results.row_counts, list(read.values()), results.plan.options, reporter)
     return PartsOutcome(results, named)
 
 

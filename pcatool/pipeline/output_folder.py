@@ -212,11 +212,13 @@ def write_each(
         are = "is" if outputs.resumed == 1 else "are"
         files = f"{grouped(outputs.resumed)} of {grouped(len(tasks))} output files"
         reporter.note(f"{files} {are} up to date, and {are} not written again")
+    read: list[Input] = []
     each = _InputWork(make, found, replace(table, skip_bad=False), output, model, NestedReporter(reporter))
     for number, task in enumerate(todo, 1):
         reporter.at_file(number, len(todo))
         try:
             outputs.add(task, each.run(task))
+            read.append(task.input)
         except PcatoolError as error:
             if not (error.of_input and is_bad_file(error)) or task.input.is_stream:
                 raise
@@ -232,7 +234,7 @@ def write_each(
         reporter.warn(
             f"left out {grouped(len(outputs.skipped))} of {grouped(len(tasks))} files:", reason_lines(outputs.skipped)
         )
-    warn_of_empty_results(outputs.row_counts, [task.input for task in todo], outputs.options, reporter)
+    warn_of_empty_results(outputs.row_counts, read, outputs.options, reporter)
     return outputs
 
 

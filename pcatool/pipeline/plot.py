@@ -210,8 +210,9 @@ def _rows_to_collect(part: ColoredRows, codes: dict[str, int], spreads: Array | 
         columns.append(part.color[:, None])
     elif part.color is not None:
         if len(codes) + len(part.color.distinct) > MOST_TEXTS and len(codes.keys() | part.color.distinct) > MOST_TEXTS:
+            name = show(str(cloud.hue and cloud.hue.name))
             raise DataError(
-                f"--color {show(str(cloud.hue and cloud.hue.name))} has more than {MOST_TEXTS} different values",
+                f"--color {name} has more than {grouped(MOST_TEXTS)} different values",
                 "name a column with fewer values, or a column of numbers",
             )
         table = np.array([*(codes.setdefault(text, len(codes)) for text in part.color.distinct), np.nan])
@@ -377,8 +378,8 @@ def note_omissions(cloud: RowCollector, request: PlotRequest, reporter: Reporter
     if cloud.by_class:
         values = sum(1 for code in cloud.counts if code >= 0)
         if values > CLASSES:
-            among = f" among the first {cloud.max_layers}" if cloud.is_dense and values > cloud.max_layers else ""
-            which = f"only the {CLASSES - 1} most frequent values{among} have colours of their own"
+            among = f" of the first {cloud.max_layers}" if cloud.is_dense and values > cloud.max_layers else ""
+            which = f"only the {CLASSES - 1} most frequent{among} values have colours of their own"
             if max(cloud.counts.values()) == 1:
                 which = "no value occurs twice; name a column of classes, or a column of numbers"
             reporter.note(f"--color {request.color} has {grouped(values)} values: {which}")

@@ -295,7 +295,7 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
             "data",
             {"resume": True},
             UsageError,
-            'resume=True does not go with engine="dask": its output files do not record',
+            'resume=True does not go with engine="dask", whose output files are not',
         ),
         (
             "data",

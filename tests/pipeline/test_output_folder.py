@@ -309,6 +309,10 @@ def test_a_bad_file(here: Path) -> None:
     with pytest.warns(pcatool.errors.PcatoolWarning, match="left out 4 of 8 files:"):
         pcatool.transform("m.npz", "data", output="out/", skip_bad=True)
     assert tree("out") == NAMES[:4]
+    with pytest.warns(pcatool.errors.PcatoolWarning) as told:
+        pcatool.transform("m.npz", "data", output="out/", skip_bad=True, resume=True)
+    warned = [str(one.message) for one in told if isinstance(one.message, pcatool.errors.PcatoolWarning)]
+    assert len(warned) == 1 and warned[0].startswith("left out 4 of 8 files:")
     with pytest.raises(DataError, match=r"none of the 2 files can be used; the first error is: .*no column 'c'"):
         pcatool.transform("m.npz", ["data/year=2/a.csv", "data/year=2/b.csv.gz"], output="out/", skip_bad=True)
     with pytest.raises(MissingColumns, match="no column 'nope'"):
