@@ -33,9 +33,10 @@ def smallest_k(fitted: Fitted, share: float) -> int:
         of_model = f"the {counted(known, 'known eigenvalue')}"
         there = of_model if fitted.shown_k is None else f"the {counted(known, 'component')} that -k asks for"
         keep = "keeps" if known == 1 else "keep"
-        larger = "fit with a larger -k" if fitted.shown_k is None else "give a larger -k"
+        shows_too_few = fitted.model.variance.smallest_k(share) is not None
+        larger = "give a larger -k" if shows_too_few else "fit with a larger -k"
         total = name_of_total(fitted.model.meta.get("method"), fitted.model.centered)
-        raise RefusedError(f"{there} {keep} {table.cumulative[-1]:.6g} of the {total}, not {share:g}", larger)
+        raise RefusedError(f"{there} {keep} {table.cumulative[-1]:.6g} of the {total}, not {share}", larger)
     return found
 
 

@@ -254,6 +254,13 @@ def test_what_cannot_be_held_against_each_other_is_refused(frame: pd.DataFrame) 
     kernel = pcatool.fit(frame[:20], method="kernel", components=2)
     with pytest.raises(UsageError, match="is standardised, but the new model is not; give standardize=True"):
         pcatool.fit(frame, align_to=scaled)
+    for combine in (
+        lambda: pcatool.update(plain, frame, align_to=scaled),
+        lambda: pcatool.merge(plain, plain, align_to=scaled),
+        lambda: pcatool.refit(plain, components=2, align_to=scaled),
+    ):
+        with pytest.raises(UsageError, match="new model is not; name an older model with the same settings, or leave"):
+            combine()
     with pytest.raises(UsageError, match=r"older model is not standardised.*; leave out standardize"):
         pcatool.fit(frame, standardize=True, align_to=plain)
     with pytest.raises(UsageError, match="cannot compare kernel models"):

@@ -117,6 +117,11 @@ def test_a_threshold_and_facts(
     assert (code, said[:39]) == ("6", "the 1 component that -k asks for keeps ")
     said = answer("explain-variance m.npz -k 2 --threshold 0.9999999", folder, capsys, monkeypatch)[2]
     assert said.startswith("the 2 components that -k asks for keep ")
+    assert said.endswith("; give a larger -k")
+    X = np.random.default_rng(1).standard_normal((200, 120))
+    pcatool.save_model(pcatool.fit(X, components=3, solver="randomized"), "few.npz")
+    said = answer("explain-variance few.npz -k 2 --threshold 0.9999999", folder, capsys, monkeypatch)[2]
+    assert said.endswith("; fit with a larger -k")  # the three known eigenvalues do not reach the share either
     assert answer("explain-variance m.npz -k 6 --threshold 0.5", folder, capsys, monkeypatch)[0] == "0"
     facts = json.loads(answer("explain-variance m.npz -k 2 --json", folder, capsys, monkeypatch)[1])
     assert (facts["components"], len(facts["variance"])) == (2, 2)
