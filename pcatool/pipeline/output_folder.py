@@ -12,6 +12,7 @@ from pcatool.errors import FileError, PcatoolError, UsageError, counted, grouped
 from pcatool.options import ApplyOptions, OutputOptions, TableOptions
 from pcatool.pipeline.output_parts import (
     canonical_name,
+    exists_in_folder,
     is_folder,
     is_inside,
     join_name,
@@ -33,7 +34,6 @@ from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.row_counts import RowCounts
 from pcatool.stores.uri import is_remote, shown
 from pcatool.writers.base import format_name
-from pcatool.writers.target import exists
 
 __all__ = [
     "Make",
@@ -206,7 +206,7 @@ def write_each(
     if output.no_clobber:
         for task in todo:
             if output_exists(task.output):
-                raise exists(shown(task.output))
+                raise exists_in_folder(task.output)
     outputs.resumed = len(tasks) - len(todo)
     if outputs.resumed:
         are = "is" if outputs.resumed == 1 else "are"

@@ -22,6 +22,7 @@ from pcatool.writers.target import exists
 __all__ = [
     "PartsFolder",
     "canonical_name",
+    "exists_in_folder",
     "is_folder",
     "is_inside",
     "join_name",
@@ -101,6 +102,11 @@ def make_folders(output: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError.from_os(folder, "make the folder", error) from None
+
+
+def exists_in_folder(name: str) -> FileError:
+    """Return the error for an output in a folder that exists, when --no-clobber forbids to replace it."""
+    return FileError(exists(shown(name)).message, "name another folder, or move the file away")
 
 
 def output_exists(name: str) -> bool:
@@ -225,7 +231,7 @@ class PartsFolder:
                 "name another folder, or move the files away",
             )
         if no_clobber and (there or self._is_marked()):
-            raise exists(shown(self.named_by_user(there[0] if there else MARK)))
+            raise exists_in_folder(self.named_by_user(there[0] if there else MARK))
 
     @contextmanager
     def writing(self, reporter: Reporter) -> Iterator[str]:

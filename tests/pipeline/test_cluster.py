@@ -262,7 +262,9 @@ def test_in_a_store(here: Path, elsewhere: dict[str, str], store: Store) -> None
     assert [name for name in store.names() if name.startswith("out/")] == ["out/_SUCCESS", f"out/{FOUR[0]}"]
     Path("some.parquet").write_bytes(store.get(f"out/{FOUR[0]}"))
     assert_same(parquet.read_table("some.parquet"), parquet.read_table("whole.parquet").slice(70))
-    with pytest.raises(FileError, match=r"out/part-00000.parquet' exists, and no_clobber=True was given"):
+    with pytest.raises(
+        FileError, match=r"out/part-00000.parquet' exists, and no_clobber=True was given; name another folder"
+    ):
         pcatool.transform("m.npz", "data", output=named("out/"), no_clobber=True, **elsewhere)
     with pytest.raises(UsageError, match=r"in/0.parquet' is in the output folder 's3://.*/in/'"):
         pcatool.transform("m.npz", [named("in/0.parquet")], output=named("in/"), **elsewhere)

@@ -244,7 +244,7 @@ def test_no_clobber_and_resume(here: Path) -> None:
     pcatool.transform("m.npz", "data", output="out/", resume=True)
     whole = contents("out")
     (here / "out/d.tsv").unlink()
-    with pytest.raises(FileError, match=r"'out/c.parquet' exists, and no_clobber=True was given"):
+    with pytest.raises(FileError, match=r"'out/c.parquet' exists, and no_clobber=True was given; name another folder"):
         pcatool.transform("m.npz", "data", output="out/", no_clobber=True)
     assert "d.tsv" not in tree("out")
     stamps = {name: (here / "out" / name).stat().st_mtime_ns for name in tree("out")}
