@@ -322,7 +322,7 @@ def test_a_merge_says_whose_k_it_takes() -> None:
 
 def test_slips_are_mentioned() -> None:
     model = fitted(table(0.0), {})
-    with pytest.warns(pcatool.PcatoolWarning, match="'the model' and 'the model' hold the same rows, which now"):
+    with pytest.warns(pcatool.PcatoolWarning, match="'the model' and 'the model' hold the same rows, which the merged"):
         pcatool.merge(model, fitted(table(0.0), {"components": 2}))
     with pytest.warns(pcatool.PcatoolWarning, match="the input has no rows: the model is unchanged"):
         assert dumps(pcatool.update(model, table(0.0)[:0].drop(columns=["w", "y", "species"]))) == dumps(model)
@@ -337,7 +337,7 @@ def test_slips_are_mentioned() -> None:
         pcatool.refit(model, exclude="a-e")
     with pytest.raises(
         UsageError,
-        match="the mean of a row includes all columns, so no column can be dropped; run pcatool fit with the other",
+        match="the mean of a row includes all columns, so no column can be dropped; run pcatool fit --center-rows",
     ):
         pcatool.refit(fitted(table(0.0), {"center_rows": True}), exclude="a")
     with pytest.raises(RefusedError, match=r"cross-validation. needs the rows"):
