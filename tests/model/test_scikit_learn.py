@@ -318,12 +318,12 @@ def test_a_model_that_was_taken_says_so(tmp_path: Path, capsys: pytest.CaptureFi
     assert "the accuracy of the eigenvalues is unknown" in said
     assert "vouched" not in said
     with pytest.raises(
-        pcatool.PcatoolError, match="no sums over its rows: it was imported from scikit-learn, which keeps none"
+        pcatool.PcatoolError, match="keeps no sums: it was imported from scikit-learn, which keeps none"
     ):
         pcatool.refit(path, ddof=0)
     with pytest.raises(pcatool.RefusedError, match="the 3 known eigenvalues keep"):
         pcatool.explain_variance(path, threshold=0.9999999)
-    with pytest.raises(pcatool.ModelError, match="or by scikit-learn; fit the model again"):
+    with pytest.raises(pcatool.ModelError, match="or by scikit-learn; run pcatool fit on the same rows"):
         pcatool.components(path, values="correlations")
 
 
