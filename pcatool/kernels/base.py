@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from pcatool.arrays import Array, Runner, block_rows
+from pcatool.errors import DataError, RefusedError
 from pcatool.linalg.moments import ColumnMoments, center_rows
 from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing
@@ -235,6 +236,30 @@ class Kernel(ABC):
     def is_definite(self, centred: bool) -> bool:
         """Whether the kernel matrix, centred or not, is known to be positive semidefinite."""
         return self.definite and (centred or not self.definite_if_centred)
+
+    def overflow(self) -> RefusedError:
+        """Return the error for kernel values that overflow a double."""
+        smaller = ", or give a smaller --gamma or --degree" if "degree" in self.uses else ""
+        columns = f"rescale the columns, as --standardize does{smaller}"
+        return RefusedError(
+            f"values of kernel {self.settings.name} overflow a double",
+            columns if self.of_rows else "divide all values of the table by the same number",
+        )
+
+    def underflow(self, what: str = "") -> RefusedError:
+        """Return the error for kernel values, or `what` they are made from, that underflow a double."""
+        return RefusedError(
+            f"{what or f'values of kernel {self.settings.name}'} underflow a double",
+            "rescale the columns to larger values"
+            if self.of_rows
+            else "multiply all values of the table by the same number",
+        )
+
+    def no_eigenvalue(self, matrix: str) -> DataError:
+        """Return the error for a kernel matrix, called `matrix`, without an eigenvalue above rounding error."""
+        other = f", or another value for {' or '.join(f'--{setting}' for setting in self.uses)}" if self.uses else ""
+        remedy = f"use another --kernel{other}" if self.of_rows else "give another kernel matrix"
+        return DataError(f"{matrix} has no eigenvalue above rounding error", remedy)
 
 
 def resolve(request: KernelRequest, d: int) -> KernelSettings:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array, Runner
-from pcatool.errors import RefusedError
-from pcatool.kernels.base import row_slices
+from pcatool.kernels.base import Kernel, row_slices
 from pcatool.kernels.functions import EPS
 from pcatool.kernels.lanczos import leading_pairs
 from pcatool.linalg.blas import thread_count, threads
@@ -91,14 +90,19 @@ def expected_space(n: int, wish: Wish, most_rank: int | None) -> int | None:
     (None if unknown). Measured runs for k components took between 150 and 20 * k vectors; the result is three times as
     many, to be safe.
     """
-    if not isinstance(wish, int) and (most_rank is None or 2 * most_rank > n // SPACE_DIVISOR_FOR_SHARE):
+    if not isinstance(wish, int) and (most_rank is None or 2 * most_rank > most_vectors(n, wish)):
         return None
     k = wish if isinstance(wish, int) else most_rank or 0
     return min(n // SPACE_DIVISOR, 500 + 60 * k)
 
 
-def check_finite(K: Array, name: str) -> float:
-    """Return the largest absolute value of the matrix K (n, n) of the kernel called `name`.
+def most_vectors(n: int, wish: Wish) -> int:
+    """Return the largest number of Lanczos vectors for n rows; with more vectors, LAPACK is used instead."""
+    return n // (SPACE_DIVISOR if isinstance(wish, int) else SPACE_DIVISOR_FOR_SHARE)
+
+
+def check_finite(K: Array, kernel: Kernel) -> float:
+    """Return the largest absolute value of the matrix K (n, n) of a kernel.
 
     Raise RefusedError if values overflow or underflow.
     """
@@ -106,12 +110,9 @@ def check_finite(K: Array, name: str) -> float:
         largest_by_slice = [np.maximum(K[rows].max(), -K[rows].min()) for rows in row_slices(len(K), len(K))]
         largest = float(np.max(largest_by_slice))  # np.max passes NaN on; Python's max may drop it
     if not np.isfinite(largest):
-        raise RefusedError(
-            f"values of kernel {name} overflow a double",
-            "rescale the columns, as --standardize does, or give a smaller --gamma or --degree",
-        )
+        raise kernel.overflow()
     if 0 < largest < UNDERFLOW_LIMIT:
-        raise RefusedError(f"values of kernel {name} underflow a double", "rescale the columns, as --standardize does")
+        raise kernel.underflow()
     return largest
 
 
@@ -196,7 +197,7 @@ def solve(
             return spectrum
         before_lapack()
         doing("solving")
-        reason = f"Lanczos found no end within {n // SPACE_DIVISOR_FOR_SHARE} vectors"
+        reason = f"Lanczos would need more than {most_vectors(n, wish)} vectors"
     with threads(thread_count(n)):
         values, vectors = np.linalg.eigh(K)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -231,18 +232,14 @@ def _by_lanczos(
     """
     n = len(K)
     apply = product(K, run)
-    if isinstance(wish, int):
-        pairs = leading_pairs(
-            apply, n, lambda values: min(wish, len(values)), max_space=n // SPACE_DIVISOR, fixed_count=wish
-        )
-    else:
-        pairs = leading_pairs(
-            apply,
-            n,
-            lambda values: _count_for_share(values, trace, wish),
-            max_space=n // SPACE_DIVISOR_FOR_SHARE,
-            fixed_count=None,
-        )
+    count = wish if isinstance(wish, int) else None
+    pairs = leading_pairs(
+        apply,
+        n,
+        lambda values: _count_for_share(values, trace, wish) if count is None else min(count, len(values)),
+        max_space=most_vectors(n, wish),
+        fixed_count=count,
+    )
     if pairs is None:
         return None
     # The residuals of Lanczos do not include the rounding of the products with K.

@@ -114,8 +114,8 @@ class Graph(NamedTuple):
         parts = int(connected_components(self.sparse(), directed=False, return_labels=False))
         if parts > 1:
             raise DataError(
-                f"--neighbours {count}: the graph of neighbours has {parts} separate parts",
-                "give a larger number with --neighbours, or fit the rows of each part separately",
+                f"--neighbours {count}: the graph of nearest neighbours has {parts} separate parts",
+                "give a larger number with --neighbours",
             )
 
 
@@ -484,8 +484,9 @@ class LaplacianEigenmap(Kernel):
         if not len(rough):
             return ""
         first = int(rough[0]) + 1
+        where = f"for PC{first} and later components" if first < len(values) else f"for PC{first}"
         remedy = f"use -k {first - 1}" if first > 1 else "give a smaller number with --neighbours"
         return (
-            f"kernel laplacian-eigenmap: scores of new rows are unreliable for PC{first} and later components, because "
-            f"these components change from neighbour to neighbour; {remedy}"
+            f"kernel laplacian-eigenmap: scores of new rows are unreliable {where}, because neighbouring rows of the "
+            f"fit have very different scores there; {remedy}"
         )

@@ -112,7 +112,7 @@ class KernelModel(Model):
         expected = self.meta.get("landmarks", self.n_samples)
         if isinstance(expected, bool) or expected != t or t > self.n_samples:
             raise ModelError(
-                f"it has {t} training rows, but its settings record {show(expected)} of {self.n_samples} rows"
+                f"it has {t} training rows, but its settings record {show(expected)} of {self.n_samples} fitted rows"
             )
         if self.landmarks and (self.kernel.graph or not self.kernel.of_rows):
             raise ModelError(f"kernel {self.settings.name} cannot have landmarks")
@@ -171,9 +171,10 @@ class KernelModel(Model):
 
     def reversible(self) -> Model:
         """Raise UsageError, because a kernel model cannot reconstruct rows exactly."""
+        first = "" if self.kernel.of_rows else "fit the rows with another --kernel, and "
         raise UsageError(
             "a kernel model cannot reconstruct rows exactly: its directions lie in the feature space of the kernel",
-            "give --preimage for an approximation",
+            f"{first}give --preimage for an approximation",
         )
 
     def with_preimage(self) -> Model:
@@ -192,11 +193,11 @@ class KernelModel(Model):
         with threads(1), np.errstate(all="ignore"):
             norms = self.kernel.squared_norms(Y)
         if norms is None or not (self.orthonormal and self.kernel.is_definite(self.centered)):
-            kernel = "a model of landmarks" if self.landmarks else f"kernel {self.settings.name}"
-            raise UsageError(
-                f"{kernel} gives no squared error: the lengths of rows in the feature space are unknown",
-                "leave out --with-error",
-            )
+            lengths = "are unknown" if norms is None else "may be below 0"
+            kernel = f"kernel {self.settings.name}: squared lengths in its feature space {lengths}"
+            what = "a supervised model with a kernel" if self.supervised else "a model of landmarks"
+            what = kernel if self.orthonormal else what
+            raise UsageError(f"--with-error does not go with {what}", "leave out --with-error")
         squares = np.einsum("ij,ij->i", Z := self.project(X), Z)
         with threads(1), np.errstate(all="ignore"):
             if self.centered:
@@ -216,7 +217,7 @@ def _settings(saved: Any) -> KernelSettings:
         )
     uses = KERNELS.load(saved["name"]).uses
     if set(saved) != {"name", *uses}:
-        raise ModelError(f"kernel is {show(saved)}, but {saved['name']} needs {', '.join(('name', *uses))}")
+        raise ModelError(f"kernel is {show(saved)}, but kernel {saved['name']} needs {', '.join(('name', *uses))}")
     for setting in uses:
         value = saved[setting]
         number = isinstance(value, int if setting == "neighbours" else (int, float)) and not isinstance(value, bool)

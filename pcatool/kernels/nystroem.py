@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Accumulator, Array, Block, Runner
-from pcatool.errors import DataError
 from pcatool.kernels.base import CELLS_PER_STEP, FEWEST_ROWS, Kernel, Prepared, row_slices
 from pcatool.kernels.eigen import ROUNDINGS_PER_VALUE, center, centring_error, check_finite
 from pcatool.kernels.functions import EPS
@@ -83,7 +82,7 @@ class Landmarks:
         self.kernel, self._rows = kernel, rows
         self.L = L = rows.Y
         K = kernel.matrix(L, run)
-        self.largest = check_finite(K, kernel.settings.name)  # largest |K| of the landmarks
+        self.largest = check_finite(K, kernel)  # largest |K| of the landmarks
         matrix_error = kernel.rounding_norm(K, rows, run)
         # Distances define inner products only about a centre. The centre of the landmarks suffices, because phi is
         # centred again.
@@ -96,10 +95,7 @@ class Landmarks:
         self._cutoff = len(L) * EPS * max(float(values[-1]), 0.0)
         above = values > self._cutoff
         if not above.any():
-            raise DataError(
-                f"kernel {kernel.settings.name}: the kernel matrix of the landmarks has no eigenvalue above 0",
-                "use another --kernel, or other kernel parameters, such as --gamma",
-            )
+            raise kernel.no_eigenvalue(f"kernel {kernel.settings.name}: the kernel matrix of the landmarks")
         F = (U[:, above] / np.sqrt(values[above]))[:, ::-1]
         self._values: Array = values[above][::-1]
         self._matrix_error = matrix_error + (sum(centring_error(len(L), self.largest)) if center_landmarks else 0.0)

@@ -245,14 +245,13 @@ class KernelTask:
                 f"use -k {most} or less, or -k all",
             )
 
-    def check_rank(self, rank: int) -> None:
-        """Raise `DataError` if `rank`, the number of eigenvalues above rounding error, is 0."""
+    def check_rank(self, rank: int, kernel: Kernel, prepared: Preparation) -> None:
+        """Raise an error if `rank`, the number of eigenvalues above rounding error, is 0."""
         if rank == 0:
-            centred = "centred " if self.options.center else ""
-            raise DataError(
-                f"the {centred}kernel matrix has no eigenvalue above rounding error: there is no variance to explain",
-                "use another --kernel, or other kernel parameters, such as --gamma",
-            )
+            varies = kernel.of_rows and len(prepared.constant) < len(prepared.mean)
+            if varies and prepared.variances.max() < MIN_VARIANCE:
+                raise kernel.underflow("squares of the values of the columns")
+            raise kernel.no_eigenvalue(f"the {'centred ' if self.options.center else ''}kernel matrix")
 
     def warn_negative(self, kernel: Kernel, negative: int, n: int, lowest: float) -> None:
         """Warn that `negative` of n eigenvalues are below 0; `lowest` is the lowest divided by the largest."""
@@ -298,7 +297,7 @@ class KernelTask:
         """
         o, kernel = self.options, data.kernel
         uncertain = [j for j, accurate in enumerate(certificate["vouched"][: solved.rank], 1) if not accurate]
-        warn_uncertain(self.reporter, uncertain, "; give a smaller -k, or other kernel parameters")
+        warn_uncertain(self.reporter, uncertain, "; give a smaller -k")
         remark = kernel.remark(solved.eigenvalues[: min(choice.k, solved.rank)] * (solved.n - o.ddof))
         if remark:
             self.reporter.warn(remark)
@@ -348,7 +347,7 @@ def fit_all_pairs(task: KernelTask, data: KernelInput, X: Array) -> Fit:
     prepared = task.preparation(data, task.moments(row_blocks(X), X[0]))
     Y = prepared.apply(X)
     K = kernel.matrix(Y, run)
-    largest = check_finite(K, kernel.settings.name)
+    largest = check_finite(K, kernel)
     known = Prepared(Y, prepared.rounding(X, Y, n, mean_matters=task.mean_matters(kernel)))
     rounding_norm = kernel.rounding_norm(K, known, run)
     means = center(K, run) if o.center else np.zeros(n)
@@ -364,7 +363,7 @@ def fit_all_pairs(task: KernelTask, data: KernelInput, X: Array) -> Fit:
         flat_spectrum=kernel.flat_spectrum,
         before_lapack=lambda: data.needs.check(n, "Lanczos did not converge", dense=True),
     )
-    task.check_rank(found.rank)
+    task.check_rank(found.rank, kernel, prepared)
     if found.negative:
         task.warn_negative(kernel, found.negative, n, found.lowest / found.values[0])
     divisor = n - o.ddof
@@ -433,11 +432,11 @@ def _fit_features(
     """Fit PCA to the features phi, whose covariance is S (r, r); `part` holds the sums over all rows."""
     m, total = len(landmarks.L), float(np.trace(S))
     if not np.isfinite(total):  # other rows may have larger kernel values than the landmarks
-        check_finite(S, data.kernel.settings.name)
-    task.check_rank(int(total > 0))
+        check_finite(S, data.kernel)
+    task.check_rank(int(total > 0), data.kernel, prepared)
     doing("solving")
     spectrum = landmarks.spectrum(S, part.row_error)
-    task.check_rank(spectrum.rank)
+    task.check_rank(spectrum.rank, data.kernel, prepared)
     more = np.zeros(m - len(spectrum.eigenvalues))
     values = np.concatenate([spectrum.eigenvalues, more])
     error = np.concatenate([spectrum.error, more])

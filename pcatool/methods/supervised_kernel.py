@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array, Runner
-from pcatool.errors import DataError, RefusedError, UsageError, counted, grouped
+from pcatool.errors import DataError, UsageError, counted, grouped
 from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, row_slices
 from pcatool.kernels.eigen import positive_total
 from pcatool.linalg.blas import thread_count, threads
@@ -203,8 +203,5 @@ def _product(kernel: Kernel, known: Prepared, L: Array, run: Runner) -> tuple[Ar
         product += more
         largest, norm, error_norm = (max(pair) for pair in zip((largest, norm, error_norm), found, strict=True))
     if not (np.isfinite(largest) and np.isfinite(product).all()):
-        raise RefusedError(
-            f"values of kernel {kernel.settings.name} overflow a double",
-            "rescale the columns, as --standardize does, or give a smaller --gamma or --degree",
-        )
+        raise kernel.overflow()
     return (product + product.T) / 2, largest, norm, error_norm

@@ -114,7 +114,7 @@ def test_equal_rows_do_no_harm(name: str) -> None:
 def test_a_graph_in_parts_is_refused(name: str) -> None:
     Y = np.vstack([X, X + 1e3, X - 1e3])
     with pytest.raises(
-        DataError, match=r"--neighbours 8: the graph of neighbours has 3 separate parts.*give a larger number"
+        DataError, match=r"--neighbours 8: the graph of nearest neighbours has 3 separate parts; give a larger number"
     ):
         fit(Y, kernel=name, components=2, neighbours=8)
 

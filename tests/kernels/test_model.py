@@ -59,11 +59,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "landmarks text": (
         {"meta": {**GOOD.meta, "landmarks": "30"}},
-        "it has 30 training rows, but its settings record '30' of 30 rows",
+        "it has 30 training rows, but its settings record '30' of 30 fitted rows",
     ),
     "landmarks true": ({"meta": {**GOOD.meta, "landmarks": True}}, "30 training rows, but its settings record 'True'"),
     "landmarks fewer": ({"meta": {**GOOD.meta, "landmarks": 29}}, "30 training rows, but its settings record '29'"),
-    "more rows": ({"n_samples": 31}, "30 training rows, but its settings record '31' of 31 rows"),
+    "more rows": ({"n_samples": 31}, "30 training rows, but its settings record '31' of 31 fitted rows"),
     "a basis": ({"basis": np.eye(3)}, "basis has shape"),
     "training rows short": ({"training_rows": X[:29]}, "training_rows has shape"),
     "training rows narrow": ({"training_rows": X[:, :2]}, "training_rows has shape"),
@@ -150,8 +150,14 @@ def test_meta_says_how_it_was_made() -> None:
 
 
 def test_no_squared_error_without_an_inner_product() -> None:
-    for asked in ({"kernel": "sigmoid"}, {"kernel": "isomap"}, {"kernel": "mds", "center": False}, {"landmarks": 10}):
-        with pytest.raises(UsageError, match=r"no squared error.*leave out --with-error"):
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"kernel": "sigmoid"}, "kernel sigmoid: squared lengths in its feature space may be below 0"),
+        ({"kernel": "isomap"}, "kernel isomap: squared lengths in its feature space are unknown"),
+        ({"kernel": "mds", "center": False}, "kernel mds: squared lengths in its feature space may be below 0"),
+        ({"landmarks": 10}, "a model of landmarks"),
+    )
+    for asked, what in cases:
+        with pytest.raises(UsageError, match=rf"^--with-error does not go with {what}; leave out --with-error$"):
             fit(X, components=1, **asked).squared_error(X)
 
 

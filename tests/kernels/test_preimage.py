@@ -176,8 +176,16 @@ def test_without_the_word_it_is_refused() -> None:
         lambda: model.reconstruct(np.zeros((1, 3))),
         lambda: model.project_and_reconstruct(cloud()),
     ):
-        with pytest.raises(UsageError, match=r"cannot reconstruct rows exactly.*give --preimage for an approximation"):
+        with pytest.raises(
+            UsageError, match=r"cannot reconstruct rows exactly.*; give --preimage for an approximation"
+        ):
             way()
+
+
+def test_a_kernel_matrix_needs_another_fit_before_a_preimage() -> None:
+    model = fit(cloud(20, 3) @ cloud(20, 3).T, kernel="precomputed", components=2)
+    with pytest.raises(UsageError, match="; fit the rows with another --kernel, and give --preimage for an approx"):
+        model.reversible()
 
 
 def test_a_table_that_is_the_kernel_has_no_rows_to_come_back_to() -> None:

@@ -190,8 +190,26 @@ def test_negative_eigenvalues_are_left_out_and_named() -> None:
 
 
 def test_a_kernel_with_nothing_above_zero_is_refused() -> None:
-    with pytest.raises(DataError, match="no eigenvalue above"):
+    with pytest.raises(DataError, match=r"no eigenvalue above rounding error; give another kernel matrix$"):
         fit(-np.eye(6), kernel="precomputed")
+
+
+def test_remedies_name_only_parameters_that_the_kernel_has() -> None:
+    rows = np.outer(np.arange(1.0, 21.0), [1.0, 2.0])  # all in one direction
+    with pytest.raises(DataError, match=r"no eigenvalue above rounding error; use another --kernel$"):
+        fit(rows, kernel="cosine")
+    with pytest.raises(DataError, match=r"; use another --kernel, or another value for --gamma$"):
+        fit(rows, kernel="rbf", gamma=1e-30)
+    with pytest.raises(RefusedError, match=r"overflow a double; divide all values of the table by the same number$"):
+        fit(np.full((3, 3), 1.7e308), kernel="precomputed")
+    with pytest.raises(RefusedError, match=r"underflow a double; multiply all values of the table by the same number$"):
+        fit(np.eye(3) * 1e-305, kernel="precomputed")
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_rows_whose_squares_underflow_are_not_called_equal(kernel: str) -> None:
+    with pytest.raises(RefusedError, match=r"squares of the values of the columns underflow a double; rescale the col"):
+        fit(X * 1e-170, kernel=kernel)
 
 
 def test_eigenvalues_that_rounding_made_are_named() -> None:
@@ -202,7 +220,7 @@ def test_eigenvalues_that_rounding_made_are_named() -> None:
 def test_rough_components_of_a_graph_are_named() -> None:
     texts = warned(kernel="laplacian-eigenmap", neighbours=6, components="all")
     assert any(
-        "scores of new rows are unreliable for PC" in text and "change from neighbour to neighbour; use -k" in text
+        "scores of new rows are unreliable for PC" in text and "very different scores there; use -k" in text
         for text in texts
     )
 
