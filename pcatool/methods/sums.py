@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -277,10 +278,14 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
 
     def subtract(whole: Statistic, gone: Statistic) -> Statistic:
         left = whole.centre.rows - gone.centre.rows
-        if left < 1 or not whole.centre.weight > gone.centre.weight:
+        if left < 1:
             raise DataError(
                 f"cannot remove {grouped(gone.centre.rows)} of {grouped(whole.centre.rows)} rows: no row would be left",
                 "remove fewer rows",
+            )
+        if not whole.centre.weight > gone.centre.weight:
+            raise _not_among(
+                f"their weights sum to {gone.centre.weight:g}, those of the model's rows to {whole.centre.weight:g}"
             )
         if unknown := [name for name in gone.classes if name not in whole.classes]:
             raise _not_among(f"the model has no class {listed(unknown)}")
@@ -288,7 +293,7 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
         if len(wrong := np.flatnonzero(rest.sums.squares < 0)):
             raise _not_among(f"column {show(model.columns[wrong[0]])} would have a variance below 0")
         if isinstance(rest.sums, CrossMoments) and np.any(rest.sums.label_squares < 0):
-            raise _not_among("the model has fewer rows with these labels")
+            raise _not_among(_wrong_label(model, rest.classes, rest.sums))
         if model.standardized:
             check_scales(rest, model.columns)
         if len(rest.uncertain_columns):
@@ -297,13 +302,20 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
             if model.centered and not rest.centre.varies.any():
                 raise RefusedError(
                     f"cancellation leaves no variance distinguishable from rounding error in {names}",
-                    "fit the remaining rows",
+                    "run pcatool fit on the remaining rows",
                 )
             reporter.note(f"the remaining variance of {names} is indistinguishable from rounding error")
         _check_products(rest)
         return rest
 
     return subtract
+
+
+def _wrong_label(model: Model, classes: Sequence[str], rest: CrossMoments) -> str:
+    """Return why no rows can have the labels of `rest`: a class has too few rows, or a variance is below 0."""
+    if classes:
+        return f"the model has fewer rows of class {show(classes[int(np.argmin(rest.label.mean))])}"
+    return f"label {show(model.meta['labels'][int(np.argmin(rest.label_squares))])} would have a variance below 0"
 
 
 def _difference(model: Model, whole: Statistic, gone: Statistic) -> Statistic:
@@ -318,7 +330,7 @@ def _difference(model: Model, whole: Statistic, gone: Statistic) -> Statistic:
         raise RefusedError(
             f"the sum of the remaining weights would have a relative error of {min(error, 1.0):.0e}: "
             "cancellation leaves too few digits",
-            "fit the remaining rows",
+            "run pcatool fit on the remaining rows",
         )
     return rest
 
@@ -330,10 +342,13 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
     if inaccurate:
         names, error = [columns[i] for i in inaccurate], rounding[inaccurate[0]]
         said = f"would have a relative error of {error:.0e}" if error < 1 else "would be only rounding error"
+        what = f"the variance of column {show(names[0])} {said}: cancellation leaves fewer than 8 correct digits"
+        if len(names) > 1:
+            what = f"cancellation leaves fewer than 8 correct digits in the variances of columns {listed(names)}"
         raise RefusedError(
-            f"the variance of column {show(names[0])} {said}: cancellation leaves fewer than 8 correct digits",
+            what,
             f"leave {'this column' if len(names) == 1 else 'these columns'} out first "
-            f"(pcatool refit -x {','.join(names)}), or fit the remaining rows",
+            f"(pcatool refit -x {quote(','.join(names))}), or run pcatool fit on the rows of the new model",
         )
 
 
@@ -358,11 +373,12 @@ def check_digits(before: Model, after: Model) -> None:
             break
         now = _rounding_share(before, after, j) if lost else has[j]
         if now > (DIGITS if then <= DIGITS else WORSE * then):
+            fewer = f", or keep fewer components first (pcatool refit -k {j})" if j else ""
             known = f" ({after.eigenvalues[j]:.3g}) would have a relative error of {now:.0e}"
             raise RefusedError(
                 f"the eigenvalue of PC{j + 1}{' could not be distinguished from 0' if lost else known}: cancellation "
                 "leaves too few digits",
-                "fit the remaining rows, or keep fewer components (pcatool refit -k)",
+                f"run pcatool fit on the remaining rows{fewer}",
             )
 
 

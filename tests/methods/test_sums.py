@@ -133,12 +133,12 @@ def test_classes_that_come_and_go() -> None:
 def test_labels_that_were_never_there_are_not_taken_out() -> None:
     frame = table(0.0).drop(columns=["w"])
     settings = {"method": "supervised", "components": 1}
-    why = "not in the model: the model has fewer rows with these labels; give rows that the model was fitted to"
+    why = "not in the model: {}; give rows that the model was fitted to"
     classes = frame.drop(columns="y").assign(species=["cat"] * 3 + ["bee"] * (N - 3))
-    with pytest.raises(DataError, match=why):
+    with pytest.raises(DataError, match=why.format("the model has fewer rows of class 'cat'")):
         pcatool.subtract(pcatool.fit(classes, label="species", **settings), classes[3:13].assign(species="cat"))
     numbers = frame.drop(columns="species")
-    with pytest.raises(DataError, match=why):
+    with pytest.raises(DataError, match=why.format("label 'y' would have a variance below 0")):
         pcatool.subtract(pcatool.fit(numbers, label="y", **settings), numbers[:10].assign(y=1e3))
     same = numbers.assign(y=np.where(np.arange(N) < 10, numbers["y"], 5.0))
     with pytest.raises(DataError, match="label 'y' is '5' in every row"):
@@ -535,13 +535,25 @@ def test_rows_that_were_never_there_are_not_taken_out() -> None:
     assert pcatool.subtract(pcatool.fit(fixed), fixed[:10]).n_samples == 690
 
 
+def test_rows_of_more_weight_than_the_model_are_not_taken_out() -> None:
+    frame = table(0.0).drop(columns=["y", "species"]).assign(w=1.0)
+    why = "not in the model: their weights sum to 3500, those of the model's rows to 700; give rows that"
+    with pytest.raises(DataError, match=why):
+        pcatool.subtract(pcatool.fit(frame, weights="w"), frame[:350].assign(w=10.0))
+
+
 def test_what_cancels_too_far_is_refused() -> None:
     frame = table(0.0).drop(columns=["w", "y", "species"])
     frame.loc[:9, "c"] *= 1e6
     model = pcatool.fit(frame)
     with pytest.raises(RefusedError) as error:
         pcatool.subtract(model, frame[:10])
-    assert ": cancellation leaves too few digits; fit the remaining rows, or keep" in str(error.value)
+    assert str(error.value).endswith(": cancellation leaves too few digits; run pcatool fit on the remaining rows")
+    wide = frame.assign(a=frame["a"] * 1e8)
+    model = pcatool.fit(wide, components=3)
+    with pytest.raises(RefusedError, match=r"PC2 .*, or keep fewer components first \(pcatool refit -k 1\)$"):
+        pcatool.subtract(model, wide[:10])
+    assert pcatool.subtract(pcatool.refit(model, components=1), wide[:10]).k == 1
     with pytest.raises(RefusedError) as error:
         pcatool.subtract(pcatool.fit(frame, standardize=True), frame[:10])
     assert "the variance of column 'c' would have a relative error of " in str(error.value)
@@ -573,7 +585,7 @@ def test_weights_that_cancel_are_in_the_bound_or_refused(kind: str, ddof: int, h
         left = loads(dumps(pcatool.subtract(model, frame.assign(w=w)[:30])))
     except RefusedError as error:
         assert heavy >= 1e4
-        assert "cancellation leaves too few digits; fit the remaining rows" in str(error)
+        assert "cancellation leaves too few digits; run pcatool fit on the remaining rows" in str(error)
         return
     X, w = frame.to_numpy()[30:], w[30:]
     Y = X - w @ X / w.sum()
@@ -677,7 +689,9 @@ def test_what_leaves_no_component_is_refused() -> None:
 def test_a_column_that_does_not_vary_any_more() -> None:
     frame = table(0.0).drop(columns=["w", "y", "species"]).assign(z=0.0)
     frame.loc[:9, "z"] = np.arange(10.0)
-    with pytest.raises(RefusedError, match=r"leave this column out first \(pcatool refit -x z\), or fit the rem"):
+    with pytest.raises(
+        RefusedError, match=r"leave this column out first \(pcatool refit -x z\), or run pcatool fit on"
+    ):
         pcatool.subtract(pcatool.fit(frame, standardize=True), frame[:10])
     left = pcatool.subtract(pcatool.fit(frame, components=5), frame[:10])
     assert_same(left, pcatool.fit(frame[10:], components=5))
@@ -743,7 +757,8 @@ def test_a_burst_that_leaves_a_window_leaves_a_constant() -> None:
     assert_same(back, pcatool.fit(pd.concat([frame[20:], frame[:10]]), components=5))
     alone = pcatool.fit(frame[["z"]])
     with pytest.raises(
-        RefusedError, match="cancellation leaves no variance distinguishable from rounding error in column 'z'; fit"
+        RefusedError,
+        match="cancellation leaves no variance distinguishable from rounding error in column 'z'; run pcatool fit",
     ):
         pcatool.subtract(alone, frame[["z"]][:10])
 
