@@ -42,14 +42,17 @@ def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool)
         )
     older = str(old.meta.get("method", "pca"))
     if older != method:
-        raise UsageError(f"--align-to: a {method} model cannot be aligned to a {older} model", f"give --method {older}")
-    if old.standardized != standardized:
-        which, flag = (
-            ("is standardised, but the new model is not", "give --standardize")
-            if old.standardized
-            else ("is not standardised, but the new model is", "leave out --standardize")
+        raise UsageError(
+            f"--align-to: a {method} model cannot be aligned to a {older} model",
+            f"give --align-to a model fitted with --method {method}",
         )
-        raise UsageError(f"--align-to: the older model {which}", flag)
+    if old.standardized != standardized:
+        which, how = (
+            ("is standardised, but the new model is not", "without")
+            if old.standardized
+            else ("is not standardised, but the new model is", "with")
+        )
+        raise UsageError(f"--align-to: the older model {which}", f"give --align-to a model fitted {how} --standardize")
 
 
 def aligned_to(model: Model, old: Model, reporter: Reporter) -> Model:

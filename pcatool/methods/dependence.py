@@ -253,7 +253,7 @@ class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
             self.task.resources.limit,
             total_bytes(d, 8 * COPIES * d * t),
             f"a table of {counted(d, 'column')} by {grouped(t)} classes of label {listed(self.task.labels.names)}",
-            "if the label is a number, use --label-kernel linear",
+            "if the label is a number, use --label-kernel linear; else use fewer columns (-c, -x)",
         )
         return part
 
@@ -315,7 +315,7 @@ HELD_COPIES = 4
 # LAPACK's workspace, and Theta; measured: 6.5 where L is n x n.
 FACTOR_COPIES = 7
 
-HOLDS_NO_ROWS = "use --label-kernel delta or linear without --kernel, which keeps no rows in memory"
+HOLDS_NO_ROWS = "to keep no rows in memory, give --label-kernel linear (delta for classes) without --kernel"
 
 
 def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
@@ -339,15 +339,15 @@ def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
     )
     # Rounding error of the label kernel, of the sums over equal labels, and of the sum over all labels.
     kernel_rounding = kernel.rounding_norm(values, counts) + n * EPS * (float(counts.max()) + len(values))
-    name, what = "dual" if d > n else "label-kernel", f"a label kernel over {len(values)} distinct labels"
+    name, what = "dual" if d > n else "label-kernel", f"over {len(values)} distinct labels"
     G = low_rank_factor(kernel, values)
     if G is None and d > n:
         need = total_bytes(d, 8 * (n * d + 3 * len(values) ** 2))
         table = f"a label kernel over {grouped(len(values))} distinct labels"
-        refuse_above(task.resources.limit, need, table, "--label-kernel linear needs far less memory")
+        refuse_above(task.resources.limit, need, table, "use --label-kernel linear, which needs far less memory")
         G = full_factor(kernel, values, run)
     if G is not None:
-        reason = f"{what} of rank {len(G)}" + (f": fewer rows than the {d} columns" if d > n else "")
+        reason = f"a label kernel of rank {len(G)} {what}" + (f": fewer rows than the {d} columns" if d > n else "")
         return solve_product(
             problem,
             task.labels,
@@ -359,7 +359,7 @@ def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
     Q, norm = product_with(kernel, values, sums, counts, run)
     check_total(float(np.trace(Q)), Q)
     spectrum = spectrum_of_quadratic(product._replace(values=Q, norm=np.sqrt(norm), kernel_rounding=kernel_rounding))
-    total, reason = float(np.trace(Q)), f"{what}, in parts"
+    total, reason = float(np.trace(Q)), f"a label kernel {what}, in parts"
     return make_dependence(problem, task.labels, columns, spectrum, total, lambda V: Q @ V, possible, name, reason)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.arrays import SERIAL, Array, Engine, block_rows
-from pcatool.errors import UsageError, counted, grouped, listed, percent
+from pcatool.errors import UsageError, counted, grouped, listed, percent, show
 from pcatool.linalg.blas import threads
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
@@ -63,13 +63,16 @@ def warn_mostly_missing(reporter: Reporter, shares: Array, what: str, remedy: st
     """Warn about components that depend mostly on missing cells.
 
     `shares` (k,) of the components come from observed cells. `what` ends the words "at most 40.00% of its"; `remedy`
-    ends the warning.
+    ends the warning, after the advice to keep only the components before these.
     """
     little = np.flatnonzero(shares < HALF).tolist()
     if little:
         mean, their = ("is", "its") if len(little) == 1 else ("are", "their")
         most = percent(max(float(shares[little].max()), 0.0))
-        reporter.warn(f"{listed_components(little)} {mean} unreliable: at most {most} of {their} {what}; {remedy}")
+        fewer = f"use -k {little[0]}, or " if little[0] else ""
+        reporter.warn(
+            f"{listed_components(little)} {mean} unreliable: at most {most} of {their} {what}; {fewer}{remedy}"
+        )
 
 
 def warn_em(reporter: Reporter, fitted: EMFit, problem: Problem, k: int, remedy: str) -> None:
@@ -143,8 +146,10 @@ class IncompletePCA(PCA):
     With EM, complete rows give bit-identical results to `PCA`.
     """
 
-    # Remedy in warnings about columns or components with few observed cells.
-    remedy = "use a smaller -k, or leave out columns with few cells (-x)"
+    @property
+    def remedy(self) -> str:
+        """Remedy in warnings about components that depend on few observed cells."""
+        return "leave out columns with few cells (-x)"
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
         """Fit a model to blocks (h, d) of rows with NaN in the missing cells."""
@@ -267,7 +272,7 @@ class IncompletePCA(PCA):
         """
         fit = self.finish_fit(problem, solved, known)
         shares = observed @ (fit.model.basis**2)
-        what = "weight comes from observed cells, and not from column means"
+        what = "weight comes from observed cells, the rest from column means"
         warn_mostly_missing(self.reporter, shares, what, self.remedy)
         return fit if problem.center else fit._replace(model=replace(fit.model, column_means=means))
 
@@ -358,7 +363,12 @@ class TriplesPCA(IncompletePCA):
     If no cell is absent, the result is bit-identical to that of `PCA`.
     """
 
-    remedy = "use a smaller -k, or leave out the lines of items with few cells"
+    @property
+    def remedy(self) -> str:
+        """Remedy in warnings about components that depend on few lines, and in refusals for lack of memory."""
+        terms = (self.options.triples or "").split(",")
+        items = f"values of column {show(terms[1].strip())}" if len(terms) == 3 else "the second column of --triples"
+        return f"remove the lines of items ({items}) that have few lines"
 
     def fit(
         self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, resources: FitResources = UNLIMITED
@@ -396,7 +406,7 @@ class TriplesPCA(IncompletePCA):
         k = wish if isinstance(wish, int) else min(EXPECTED_COMPONENTS, problem.d)
         if self.options.policy == EM:
             if not isinstance(wish, int):
-                what = f"with most cells missing, EM needs a number of components, not -k {wish}"
+                what = f"EM of --triples with missing cells needs a number of components, not -k {wish}"
                 raise UsageError(what, "give a number, such as -k 10")
             need = estimate(problem.d, k, table)
             name, reason = EM, "cells are missing"
@@ -406,7 +416,7 @@ class TriplesPCA(IncompletePCA):
         need = need._replace(bytes=max(need.bytes, READING_BYTES * cells))
         plan = plan_of(name, reason, need, problem, table.n, resources.threads, resources.reading(resources.threads))
         read_again = resources.scoring(k, READING_BYTES * cells + 2 * 8 * problem.d * k)
-        return plan.with_scoring(read_again)._replace(remedy="use a smaller -k, or leave out the lines of rare items")
+        return plan.with_scoring(read_again)._replace(remedy=f"use a smaller -k, or {self.remedy}")
 
     def _fit_filled_cells(self, table: SparseRows, problem: Problem, plan: Plan) -> Fit:
         """Fit the table with zeros or column means in the absent cells."""

@@ -380,7 +380,9 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
         remedies = [f"-k {j - 1}"] if j > 1 else []
         remedies += [MORE_DIGITS[solved.name]] if solved.name in MORE_DIGITS and values[j - 1] > 0 else []
         remedies += [f"--epsilon {1.05 * float(error.max()) / COVERED_SHARE:.1e} or more"] if error.max() > 0 else []
-        uncertain = "has not converged" if solved.name == EM else "is indistinguishable from rounding error"
+        lost, em = values[j - 1] <= error[j - 1], solved.name == EM
+        few = "has not converged" if em else "is accurate to fewer than 8 digits"
+        uncertain = "is indistinguishable from rounding error" if lost and not em else few
         raise RefusedError(
             f"--whiten {options.whiten}: the eigenvalue of PC{j}, {values[j - 1]:.3g}, {uncertain}, and "
             f"epsilon {epsilon:.3g} is too small to cover this error",
@@ -392,11 +394,8 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
 def check_rank(solution: Solution, problem: Problem) -> None:
     """Raise `RefusedError` if no component is distinguishable from rounding error."""
     if solution.rank == 0:
-        remedy = (
-            "leave out rows with a tiny weight"
-            if problem.weights
-            else "subtract from each column a number near the column mean"
-        )
+        remedy = "subtract from each column a number near the column mean"
+        remedy += ", or leave out rows with a tiny weight" if problem.weights else ""
         raise RefusedError(
             "no component is distinguishable from rounding error: rows differ too little for the size of their values",
             remedy,

@@ -384,14 +384,7 @@ def older_model(job: Job) -> Model | None:
     if o.align_to is None:
         return None
     old = o.align_to if isinstance(o.align_to, Model) else _read_older(str(o.align_to), job.data)
-    try:
-        check_older(old, method=o.method, in_kernel=o.kernel is not None, standardized=o.standardize)
-    except UsageError as error:
-        if job.columns_of_model is None:
-            raise
-        # The settings of a fit are those of the model, so they are no way out.
-        remedy = "name an older model with the same settings, or leave out --align-to"
-        raise UsageError(error.message, remedy) from None
+    check_older(old, method=o.method, in_kernel=o.kernel is not None, standardized=o.standardize)
     return old
 
 

@@ -139,7 +139,10 @@ REFUSED = {
         3,
         "triples.csv, line 5: the value is missing (--absent zero sets only cells without a line to 0); give th",
     ),
-    "fit triples.csv --triples u,i,v --missing em -k 0.9 -o x": (2, "with most cells missing, EM needs a number of"),
+    "fit triples.csv --triples u,i,v --missing em -k 0.9 -o x": (
+        2,
+        "EM of --triples with missing cells needs a number of",
+    ),
     "fit triples.csv --triples u,i,v --missing em -k 1 --plan": (
         3,
         "-k 1 with 2 columns needs more than 5 observed cells, but the data have",

@@ -12,7 +12,9 @@ import pytest
 import pcatool
 from pcatool.arrays import Array
 from pcatool.errors import DataError, PcatoolNote, PcatoolWarning, UsageError
+from pcatool.methods.missing_data import warn_mostly_missing
 from pcatool.model.model import Model
+from pcatool.progress import Reporter
 
 TRIPLES = {"triples": ("user", "item", "rating")}
 
@@ -31,6 +33,27 @@ def rng() -> np.random.Generator:
 
 
 # --- warnings ---
+
+
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ([0.4, 0.9], "PC1 is unreliable: at most 40.00% of its cells; leave out x"),
+        ([0.9, 0.4, 0.3], "PC2, PC3 are unreliable: at most 40.00% of their cells; use -k 1, or leave out x"),
+    ],
+)
+def test_fewer_components_are_advised_only_where_some_are_reliable(shares: list[float], said: str) -> None:
+    reporter = Reporter()
+    warn_mostly_missing(reporter, np.array(shares), "cells", "leave out x")
+    assert reporter.warnings == [said]
+
+
+def test_the_remedy_for_triples_names_the_column_of_items(rng: np.random.Generator) -> None:
+    lines = pd.DataFrame({"user": range(40), "item": [f"i{j % 4}" for j in range(40)], "rating": rng.normal(size=40)})
+    said = fitted(lines, **TRIPLES, missing="mean", components=1)[1]
+    assert any(
+        text.endswith("remove the lines of items (values of column 'item') that have few lines") for text in said
+    )
 
 
 @pytest.mark.parametrize("how", ["mean", "em"])
@@ -148,5 +171,7 @@ def test_lines_that_em_cannot_fit_are_refused_by_plan_and_fit(rng: np.random.Gen
             DataError, match="with 3 columns needs more than 9 observed cells, but the data have 8 observed cells"
         ):
             work(lines_of(X), **TRIPLES, missing="em", components=3)
-        with pytest.raises(UsageError, match=r"EM needs a number of components, not .*0\.9"):
+        with pytest.raises(
+            UsageError, match=r"EM of triples with missing cells needs a number of components, not .*0\.9"
+        ):
             work(lines_of(X), **TRIPLES, missing="em", components=0.9)

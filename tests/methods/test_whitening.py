@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import ortho_group
 
 import pcatool
-from pcatool.errors import DataError, ModelError, RefusedError, UsageError
+from pcatool.errors import DataError, ModelError, PcatoolWarning, RefusedError, UsageError
 from pcatool.model.npz import dumps, loads
 from solvers.cases import EXACT_SOLVERS, Array
 
@@ -134,6 +134,20 @@ def test_zca_keeps_the_names_and_fewer_components_keep_the_width() -> None:
     assert pcatool.transform(model, rows(), components=2).shape == (400, 8)
     with pytest.raises(DataError, match=r"a row has 9 scores, but the model gives 8 scores per row; leave out the col"):
         model.reconstruct(np.zeros((1, 9)))
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [(1e-4, "is accurate to fewer than 8 digits"), (1e-7, "is indistinguishable from rounding error")],
+)
+def test_an_eigenvalue_with_some_digits_is_not_called_rounding_error(scale: float, said: str) -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    X[:, 2] = X[:, 0] + scale * X[:, 2]
+    with (
+        pytest.warns(PcatoolWarning, match="PC3"),
+        pytest.raises(RefusedError, match=rf"the eigenvalue of PC3, \S+, {said}, and epsilon 0 is too small"),
+    ):
+        pcatool.fit(X, components=3, whiten="pca", epsilon=0, solver="covariance")
 
 
 def test_a_zero_eigenvalue_is_refused_unless_epsilon_covers_it() -> None:

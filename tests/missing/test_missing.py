@@ -788,7 +788,7 @@ def test_the_report_is_the_same_by_every_route(place: Path, run: Any) -> None:
 @pytest.mark.parametrize(
     ("missing", "said"),
     [
-        ("mean", "at most 5.00% of its weight comes from observed cells, and not from column means"),
+        ("mean", "at most 5.00% of its weight comes from observed cells, the rest from column means"),
         ("em", r"at most [0-9.]+% of its variance is determined by observed cells"),
     ],
 )
