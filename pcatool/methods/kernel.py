@@ -238,11 +238,12 @@ class KernelTask:
         if n <= o.ddof:
             raise DataError(f"--ddof {o.ddof} leaves a divisor of {n - o.ddof} for {n} row", "use --ddof 0")
         if isinstance(self.wish, int) and self.wish > most:
-            what = counted(most, "row" if most == n else "landmark")
+            what, more = (
+                (counted(most, "row"), "") if most == n else (counted(most, "landmark"), ", or more --landmarks")
+            )
             raise DataError(
-                f"-k {self.wish} is more than the data can have: a kernel of {what} gives at most "
-                f"{counted(most, 'component')}",
-                f"use -k {most} or less, or -k all",
+                f"-k {self.wish} is not possible: a kernel of {what} gives at most {counted(most, 'component')}",
+                f"use -k {most} or less, or -k all{more}",
             )
 
     def check_rank(self, rank: int, kernel: Kernel, prepared: Preparation) -> None:

@@ -157,8 +157,7 @@ def _error(kernel: Kernel, L: Array, values: Array, norm: float, error_norm: flo
 def _check_k(wish: int | float | str, n: int) -> None:
     if isinstance(wish, int) and wish > n:
         raise DataError(
-            f"-k {wish} is more than the data can have: a kernel of {counted(n, 'row')} gives at most "
-            f"{counted(n, 'component')}",
+            f"-k {wish} is not possible: a kernel of {counted(n, 'row')} gives at most {counted(n, 'component')}",
             f"use -k {n} or less, or -k all",
         )
 

@@ -180,7 +180,10 @@ def fit_em(
         try:
             return _fit_iteratively(rows, problem, census, k, most_steps, gain, engine)
         except np.linalg.LinAlgError:
-            remedy = f"use -k {k - 1} or less" if k > 1 else "leave columns with few values out with -x"
+            few = "leave columns with few values out with -x"
+            if isinstance(rows, SparseRows):  # from triples, which have no -x
+                few = "remove the lines of items that have few lines"
+            remedy = f"use -k {k - 1} or less" if k > 1 else few
             raise RefusedError(f"the observed cells do not determine {counted(k, 'component')}", remedy) from None
 
 

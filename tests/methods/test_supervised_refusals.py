@@ -96,7 +96,7 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
     "k above the rows, kernel": (
         lambda: fit(X, Y, classes=True, kernel="rbf", components=41),
         DataError,
-        "-k 41 is more than the data can have: a kernel of 40 rows gives at most 40 components; use -k 40",
+        "-k 41 is not possible: a kernel of 40 rows gives at most 40 components; use -k 40",
     ),
     "one class, kernel": (
         lambda: fit(X, np.zeros(40), classes=True, kernel="rbf"),

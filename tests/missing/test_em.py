@@ -6,8 +6,10 @@ import tracemalloc
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import pcatool
 from missing.dense import density, em_step, maximum
 from missing.made import Array, angle, filled, fit, made, problem_of, punched, rows_of
 from pcatool.arrays import recut
@@ -534,6 +536,10 @@ def test_cells_that_determine_nothing_are_refused(holed: Array, monkeypatch: pyt
         fit(holed, 3)
     with pytest.raises(RefusedError, match=r"do not determine 1 component; leave columns with few values out with -x"):
         fit(holed, 1)
+    i, j = np.nonzero(~np.isnan(holed))
+    lines = pd.DataFrame({"u": i, "v": j, "w": holed[i, j]})
+    with pytest.raises(RefusedError, match=r"do not determine 1 component; remove the lines of items that have few"):
+        pcatool.fit(lines, triples=("u", "v", "w"), components=1)
 
 
 def test_a_step_that_cannot_be_worked_out_is_not_taken(holed: Array, monkeypatch: pytest.MonkeyPatch) -> None:
