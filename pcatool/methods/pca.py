@@ -332,7 +332,7 @@ class PCA:
         if problem.center:
             note_constant(self.reporter, problem.columns, solution.constant, "no variance")
         warn_past_rank(self.reporter, solution.rank, k, "the data have")
-        better = f"; {MORE_DIGITS[solved.name]} keeps more digits" if solved.name in MORE_DIGITS else ""
+        better = f"; a fit with {MORE_DIGITS[solved.name]} keeps more digits" if solved.name in MORE_DIGITS else ""
         if solved.name != EM:  # EM has warnings of its own
             warn_uncertain(self.reporter, solved.uncertain, f" with solver {solved.name}{better}")
         self._compare_scales(problem, solution)
@@ -378,8 +378,9 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
     if not good.all():
         j = int(np.argmin(good)) + 1
         remedies = [f"-k {j - 1}"] if j > 1 else []
-        remedies += [MORE_DIGITS[solved.name]] if solved.name in MORE_DIGITS and values[j - 1] > 0 else []
         remedies += [f"--epsilon {1.05 * float(error.max()) / COVERED_SHARE:.1e} or more"] if error.max() > 0 else []
+        better = solved.name in MORE_DIGITS and values[j - 1] > 0
+        remedies += [f"fit with {MORE_DIGITS[solved.name]}"] if better else []
         lost, em = values[j - 1] <= error[j - 1], solved.name == EM
         few = "has not converged" if em else "is accurate to fewer than 8 digits"
         uncertain = "is indistinguishable from rounding error" if lost and not em else few

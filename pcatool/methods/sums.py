@@ -314,7 +314,8 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
 def _wrong_label(model: Model, classes: Sequence[str], rest: CrossMoments) -> str:
     """Return why no rows can have the labels of `rest`: a class has too few rows, or a variance is below 0."""
     if classes:
-        return f"the model has fewer rows of class {show(classes[int(np.argmin(rest.label.mean))])}"
+        lacking = show(classes[int(np.argmin(rest.label.mean))])
+        return f"the model has fewer rows of class {lacking} than are to be removed"
     return f"label {show(model.meta['labels'][int(np.argmin(rest.label_squares))])} would have a variance below 0"
 
 

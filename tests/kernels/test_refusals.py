@@ -44,7 +44,9 @@ def test_rules_that_look_at_eigenvalues_work(rule: str | float) -> None:
 
 
 def test_more_components_than_rows_are_refused() -> None:
-    with pytest.raises(DataError, match=r"-k 41 is not possible: a kernel of 40 rows gives at most 40.*use -k 40 or less"):
+    with pytest.raises(
+        DataError, match=r"-k 41 is not possible: a kernel of 40 rows gives at most 40.*use -k 40 or less"
+    ):
         fit(X, components=41)
     with pytest.raises(DataError, match=r"-k 11 is not possible: a kernel of 10 landmarks .*, or more --landmarks$"):
         fit(X, components=11, landmarks=10)

@@ -135,7 +135,7 @@ def test_labels_that_were_never_there_are_not_taken_out() -> None:
     settings = {"method": "supervised", "components": 1}
     why = "not in the model: {}; give rows that the model was fitted to"
     classes = frame.drop(columns="y").assign(species=["cat"] * 3 + ["bee"] * (N - 3))
-    with pytest.raises(DataError, match=why.format("the model has fewer rows of class 'cat'")):
+    with pytest.raises(DataError, match=why.format("the model has fewer rows of class 'cat' than are to be removed")):
         pcatool.subtract(pcatool.fit(classes, label="species", **settings), classes[3:13].assign(species="cat"))
     numbers = frame.drop(columns="species")
     with pytest.raises(DataError, match=why.format("label 'y' would have a variance below 0")):

@@ -15,6 +15,7 @@ from scipy.spatial.distance import cdist
 from methods import supervision as by_hand
 from methods.supervision import Case, case, fit
 from pcatool.engines.threads import Threads
+from pcatool.errors import UsageError
 from pcatool.kernels.model import KernelModel
 from pcatool.model.npz import dumps, loads
 
@@ -196,3 +197,11 @@ def test_rows_centred_first() -> None:
     other = fitted(X - X.mean(axis=1, keepdims=True), rows.y, classes=True, kernel="rbf", components=2)
     np.testing.assert_array_equal(model.training_rows, X)
     same_up_to_sign(model.project(X), other.project(X - X.mean(axis=1, keepdims=True)))
+
+
+def test_the_error_of_a_row_is_refused_by_what_the_model_is_not_by_its_kernel() -> None:
+    rows = case(30, 4)
+    y, _, options = labels_of(rows)["linear"]
+    model = fitted(rows.X, y, kernel="rbf", components=1, **options)
+    with pytest.raises(UsageError, match="^--with-error does not go with a supervised model with a kernel; leave out"):
+        model.squared_error(rows.X)

@@ -58,7 +58,7 @@ def test_large_data_are_whitened_as_well(monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_allclose(covariance(pcatool.transform(model, X)), np.eye(30), atol=WHITE)
     with (
         pytest.warns(pcatool.PcatoolWarning, match="accurate to fewer than 8 digits"),
-        pytest.raises(RefusedError, match=r"give components=\d+, or solver=.tsqr., or epsilon"),
+        pytest.raises(RefusedError, match=r"give components=\d+, or epsilon=\S+ or more, or fit with solver=.tsqr.$"),
     ):
         pcatool.fit(X, components="all", whiten="pca", epsilon=0, solver="covariance")
 
@@ -219,3 +219,12 @@ def test_the_file_brings_it_back() -> None:
         assert pcatool.transform(again, X).tobytes() == pcatool.transform(model, X).tobytes()
         with np.load(io.BytesIO(dumps(model)), allow_pickle=False) as archive:
             np.testing.assert_allclose(archive["variances"], (X - X.mean(axis=1)[:, None]).var(axis=0), rtol=1e-12)
+
+
+def test_more_digits_come_from_a_fit_because_other_commands_have_no_solver() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[:, 2] = X[:, 0] + 1e-6 * X[:, 2]
+    with pytest.warns(PcatoolWarning, match='with solver covariance; a fit with solver="tsqr" keeps more digits'):
+        model = pcatool.fit(X, components=3, solver="covariance")
+    with pytest.warns(PcatoolWarning, match='; a fit with solver="tsqr" keeps more digits'):
+        pcatool.update(model, X)
