@@ -203,5 +203,5 @@ def test_the_error_of_a_row_is_refused_by_what_the_model_is_not_by_its_kernel() 
     rows = case(30, 4)
     y, _, options = labels_of(rows)["linear"]
     model = fitted(rows.X, y, kernel="rbf", components=1, **options)
-    with pytest.raises(UsageError, match="^--with-error does not go with a supervised model with a kernel; leave out"):
+    with pytest.raises(UsageError, match=r"^--with-error does not go with a supervised model with a kernel; leave out"):
         model.squared_error(rows.X)
