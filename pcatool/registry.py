@@ -74,7 +74,7 @@ class Registry:
     def __getitem__(self, name: str) -> Entry:
         if name not in self.entries:
             near = nearest(name, self.entries)
-            hint = f"did you mean {show(near)}?" if near else f"choose {', '.join(self.entries)}"
+            hint = f"did you mean {show(near)}?" if near else f"choose one of: {', '.join(self.entries)}"
             raise UsageError(f"there is no {self.noun} called {show(name)}", hint)
         return self.entries[name]
 
@@ -115,7 +115,8 @@ KERNELS = Registry(
         "isomap": Entry("pcatool.kernels.graphs:Isomap", "distances along the graph of neighbours"),
         "lle": Entry("pcatool.kernels.graphs:LLE", "each row as a mix of its neighbours"),
         "laplacian-eigenmap": Entry(
-            "pcatool.kernels.graphs:LaplacianEigenmap", "pseudo-inverse of the Laplacian of the graph"
+            "pcatool.kernels.graphs:LaplacianEigenmap",
+            "pseudo-inverse of the Laplacian of the graph of nearest neighbours",
         ),
     },
 )

@@ -51,14 +51,21 @@ def parse_size(text: str) -> int:
     """
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)(b?)\s*", text, re.IGNORECASE | re.ASCII)
     if match is None or float(match.group(1)) <= 0:
-        raise UsageError(f"--memory {show(text)} is not an amount of memory", "write 500MB, 2GB or a number of bytes")
+        raise UsageError(
+            f"--memory {show(text)} is not an amount of memory", "write 500MB, 2GB or another amount above 0"
+        )
     if not any(match.groups()[1:]) and float(match.group(1)) < LEAST_PLAIN_NUMBER:
         raise UsageError(
             f"--memory {show(text)} has no unit, and {text.strip()} bytes are too few",
-            f"write --memory {text.strip()}MB",
+            f"write --memory {text.strip()}{_probable_unit(float(match.group(1)))}",
         )
     base = 1000 if match.group(4) and not match.group(3) else 1024
     return int(float(match.group(1)) * base ** UNIT_EXPONENTS[match.group(2).lower()])
+
+
+def _probable_unit(number: float) -> str:
+    """Return the unit with which a number gives between 100 MB, below which no fit can run, and 100 GB."""
+    return "GB" if number < 100 else "MB" if number < 100_000 else "kB"
 
 
 def size_text(count: float) -> str:

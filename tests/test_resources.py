@@ -23,11 +23,11 @@ from programs import kernels
 # --- sizes ---
 
 
-@pytest.mark.parametrize("text", ["50", "0.5", "999999", " 727 "])
-def test_a_small_number_without_a_unit_has_lost_its_unit(text: str) -> None:
+@pytest.mark.parametrize(("text", "unit"), [("50", "GB"), ("0.5", "GB"), ("999999", "kB"), (" 727 ", "MB")])
+def test_a_small_number_without_a_unit_has_lost_its_unit(text: str, unit: str) -> None:
     with pytest.raises(UsageError) as refusal:
         parse_size(text)
-    assert refusal.value.remedy == f"write --memory {text.strip()}MB"
+    assert refusal.value.remedy == f"write --memory {text.strip()}{unit}"
 
 
 def test_a_large_number_without_a_unit_is_one_of_bytes() -> None:

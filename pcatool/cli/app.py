@@ -13,7 +13,6 @@ from contextlib import nullcontext
 from dataclasses import Field, fields, is_dataclass
 from glob import glob
 from itertools import pairwise
-from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, get_type_hints
 
@@ -43,7 +42,14 @@ from pcatool.cli.commands import (
 )
 from pcatool.cli.parameters import remedies_for_model
 from pcatool.cli.reporter import print_message, print_on_stderr, print_result
-from pcatool.cli.usage_errors import error_line, further_values_error, no_command
+from pcatool.cli.usage_errors import (
+    error_line,
+    flag_remedy,
+    further_values_error,
+    no_command,
+    refuse_short_equals,
+    refuse_typographic_marks,
+)
 from pcatool.errors import EXIT_CODES, UsageError, nearest_file_hint, show
 from pcatool.options import Completion, Flag
 from pcatool.readers.paths import COMPRESSED, MODEL_SUFFIX
@@ -162,10 +168,6 @@ class CommandGroup(TyperGroup):
 
 # --- words that the parser would misread ---
 
-# Characters that word processors and web pages put in place of hyphens and quotation marks.
-DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
-QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
-
 # Values that other tools take after an option, but that no flag takes here.
 TRUTH_VALUES = ("true", "false", "yes", "no", "on", "off", "0", "1", "2")
 
@@ -194,39 +196,26 @@ def check_words(command: Any, words: Sequence[str]) -> None:
     refuse_single_dash(command, words)
     several = (param for param in command.params if param.metavar in SEPARATORS)
     separators = {name: SEPARATORS[param.metavar] for param in several for name in param.opts}
-    refuse_split_values(words, separators, with_value, tuple(PLOTS if "kind" in command.argument_names else ()))
-    flags = {name for param in command.params for name in (*param.opts, *param.secondary_opts)} - with_value
-    refuse_value_of_flag(words, flags, with_value)
+    kinds = tuple(PLOTS if "kind" in command.argument_names else ())
+    refuse_split_values(words, separators, with_value, command.option_names, kinds)
+    refuse_value_of_flag(words, opposites(command.params), with_value)
 
 
-def refuse_typographic_marks(words: Sequence[str]) -> None:
-    """Refuse words that begin with a typographic dash or quotation mark, unless a file has that name."""
-    for word in words:
-        if word[:1] in (*DASHES, *QUOTES) and not Path(word).exists():
-            if word[0] in DASHES:
-                stem = word.lstrip(DASHES + "-")
-                dashes = "-" if len(re.split(r"[=:]", stem)[0]) == 1 else "--"
-                raise UsageError(f"{show(word)} begins with a typographic dash, not a hyphen", f"type {dashes}{stem}")
-            raise UsageError(
-                f"{show(word)} begins with a typographic quotation mark",
-                "use a plain quotation mark, ' or \", or no quotation mark",
-            )
+def opposites(params: Sequence[Any]) -> dict[str, str]:
+    """Return for each option without a value the option that undoes it, such as --no-center; "" if there is none."""
+    found: dict[str, str] = {}
+    for param in params:
+        if getattr(param, "is_flag", False):
+            found |= dict.fromkeys(param.opts, param.secondary_opts[-1] if param.secondary_opts else "")
+            found |= dict.fromkeys(param.secondary_opts, param.opts[-1])
+    return found
 
 
-def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
-    """Refuse `-k=3`, which would be read as the value `=3`; `options` are short options with a value."""
-    for word in words:
-        short, equals, value = word.partition("=")
-        if equals and value and short in options:
-            raise UsageError(
-                f"{show(word)} has an equals sign, which is allowed after long options only", f"write {short} {value}"
-            )
+def refuse_value_of_flag(words: Sequence[str], flags: Mapping[str, str], with_value: Collection[str]) -> None:
+    """Refuse `--standardize true`, which would be read as a file called true, and `--standardize=true`.
 
-
-def refuse_value_of_flag(words: Sequence[str], flags: Collection[str], with_value: Collection[str]) -> None:
-    """Refuse `--standardize true`, which would be read as a file called true.
-
-    `flags` are the names of options without a value, `with_value` the names of options with a value.
+    `flags` maps the name of each option without a value to its opposite, "" if it has none. `with_value` are the names
+    of options with a value.
     """
     at, before = 0, ""
     while at < len(words) and words[at] != "--":
@@ -234,8 +223,11 @@ def refuse_value_of_flag(words: Sequence[str], flags: Collection[str], with_valu
         if before and word.lower() in TRUTH_VALUES and not os.path.lexists(word):
             raise UsageError(
                 f"{show(word)} after {before} would be read as a file, which does not exist",
-                f"{before} takes no value, so leave out {show(word)}, or leave out both words",
+                f"{before} takes no value: {flag_remedy(before, flags[before])}",
             )
+        name, equals, value = word.partition("=")
+        if equals and name in flags:
+            raise UsageError(f"{name} takes no value, but {show(value)} was given", flag_remedy(name, flags[name]))
         before = word if word in flags else ""
         at += _option_at(words, at, with_value)[2]
 
@@ -244,19 +236,20 @@ def refuse_split_values(
     words: Sequence[str],
     separators: Mapping[str, tuple[str, str]],
     with_value: Collection[str],
+    options: Collection[str],
     arguments: Collection[str],
 ) -> None:
     """Refuse `-c a b`, which would be read as column a of a file called b.
 
     `separators` maps the name of each option with several values to (mark between values, noun for the values).
-    `with_value` are the names of all options with a value. `arguments` are words that are valid as arguments,
-    such as kinds of plots.
+    `with_value` are the names of all options with a value, `options` those of all options. `arguments` are words that
+    are valid as arguments, such as kinds of plots.
     """
     at = 0
     while at < len(words) and words[at] != "--":
         flag, value, taken = _option_at(words, at, with_value)
         at += taken
-        if flag not in separators:
+        if flag not in separators or value in options:  # `refuse_option_as_value` names the forgotten value
             continue
         more = at
         while more < len(words) and words[more] not in arguments and not _is_input(words[more]):

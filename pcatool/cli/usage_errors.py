@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,19 @@ from pcatool.cli.topics import topics
 from pcatool.errors import UsageError, nearest, show
 from pcatool.options.fields import OPTIONS, SENTENCES, option_word
 
-__all__ = ["error_line", "further_values_error", "no_command", "no_topic"]
+__all__ = [
+    "error_line",
+    "flag_remedy",
+    "further_values_error",
+    "no_command",
+    "no_topic",
+    "refuse_short_equals",
+    "refuse_typographic_marks",
+]
+
+# Characters that word processors and web pages put in place of hyphens and quotation marks.
+DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb"
 
 # Name of a command in other tools -> command of pcatool.
 COMMAND_ALIASES = {
@@ -84,6 +96,9 @@ def _explanation(error: TyperException, command: Any, program: Any) -> str:
         meaning = re.split(r"[;:]", param.help)[0].rstrip(".")
         return f"{command.name} needs {param.metavar.rstrip('.')}, {meaning[:1].lower()}{meaning[1:]}"
     message = error.format_message().strip().rstrip(".")
+    if (extra := re.fullmatch(r"Got unexpected extra argument\S* \((.*)\)", message, re.DOTALL)) is not None:
+        last = [param.metavar for param in command.params if not param.opts[0].startswith("-")][-1]
+        return f"{command.name} takes no argument after {last}; leave out {show(extra[1])}"
     return message[:1].lower() + message[1:]
 
 
@@ -154,6 +169,15 @@ def _command_alias(name: str) -> str | None:
     return COMMAND_ALIASES.get(name.lower().replace("_", "-"))
 
 
+def flag_remedy(flag: str, opposite: str) -> str:
+    """Return the remedy for a value after an option that takes none; `opposite` undoes the option, "" if none does."""
+    if opposite:
+        return f"give {flag} alone, or {opposite}"
+    if flag.startswith("--no-"):
+        return f"give {flag} alone, or leave it out"
+    return f"give {flag} alone to switch it on, or leave it out to switch it off"
+
+
 def further_values_error(flag: str, value: str, more: Sequence[str], kind: tuple[str, str]) -> UsageError:
     """Return the error for words after the value of an option that look like further values.
 
@@ -166,3 +190,27 @@ def further_values_error(flag: str, value: str, more: Sequence[str], kind: tuple
         f"{', '.join(show(word) for word in more)} after {flag} {shlex.quote(value)} would be read as {files}",
         f"to give {nouns}, write {flag} {shlex.quote(mark.join(terms))}",
     )
+
+
+def refuse_typographic_marks(words: Sequence[str]) -> None:
+    """Refuse words that begin with a typographic dash or quotation mark, unless a file has that name."""
+    for word in words:
+        if word[:1] in (*DASHES, *QUOTES) and not Path(word).exists():
+            if word[0] in DASHES:
+                stem = word.lstrip(DASHES + "-")
+                dashes = "-" if len(re.split(r"[=:]", stem)[0]) == 1 else "--"
+                raise UsageError(f"{show(word)} begins with a typographic dash, not a hyphen", f"type {dashes}{stem}")
+            raise UsageError(
+                f"{show(word)} begins with a typographic quotation mark",
+                "use a plain quotation mark, ' or \", or no quotation mark",
+            )
+
+
+def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
+    """Refuse `-k=3`, which would be read as the value `=3`; `options` are short options with a value."""
+    for word in words:
+        short, equals, value = word.partition("=")
+        if equals and value and short in options:
+            raise UsageError(
+                f"{show(word)} has an equals sign, which is allowed after long options only", f"write {short} {value}"
+            )

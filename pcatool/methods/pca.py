@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import RefusedError
+from pcatool.errors import RefusedError, counted
 from pcatool.linalg.blas import threads
 from pcatool.linalg.certificate import certify, is_accurate
 from pcatool.linalg.eigen import fix_signs
@@ -170,11 +170,11 @@ class PCA:
         name, reason = self.choose(problem)
         expected = resources.expected() if rows.n is None else rows.n
         known = rows.buffered_rows if expected is None else expected
-        counted = known if rows.n is not None else math.ceil(known * EXPECTED_ROWS_MARGIN)
+        at_most = known if rows.n is not None else math.ceil(known * EXPECTED_ROWS_MARGIN)
 
         def planned(threads: int) -> Plan:
             reading = resources.reading(threads)
-            plan = make_plan(name, reason, problem, counted, threads, reading)._replace(rows=known)
+            plan = make_plan(name, reason, problem, at_most, threads, reading)._replace(rows=known)
             if expected is None:
                 more = make_plan(name, reason, problem, 2 * known, threads, reading)
                 plan = plan._replace(rows=None, grows=more.peak_bytes > plan.peak_bytes)
@@ -215,20 +215,21 @@ class PCA:
             blocks,
             weighted=weighted,
             hold_rows=hold,
-            limit=resources.limit,
             reread=resources.reread,
             engine=resources.engine,
             prepare=center_rows if self.options.center_rows else None,
             small=resources.small,
-            bytes_of_rows=lambda n: self._peak_of(n, columns, resources),
+            check_count=lambda n: self._check_first_rows(n, columns, resources),
         )
 
-    def _peak_of(self, n: int, columns: tuple[str, ...], resources: FitResources) -> int:
-        """Bytes at the peak of a fit of n rows."""
+    def _check_first_rows(self, n: int, columns: tuple[str, ...], resources: FitResources) -> None:
+        """Raise `RefusedError` if a fit of the first n rows, held in memory, needs more memory than allowed."""
         problem = self.problem(columns, n)
-        return make_plan(
-            *self.choose(problem), problem, n, resources.threads, resources.reading(resources.threads)
-        ).peak_bytes
+        reading = resources.reading(resources.threads)
+        plan = make_plan(*self.choose(problem), problem, n, resources.threads, reading)
+        # More rows may follow: no remedy may count on their number.
+        what = f"a fit of the first {counted(n, 'row')}"
+        plan._replace(rows=None, grows=True).check(resources.limit, problem._replace(n=None), what)
 
     def problem(self, columns: tuple[str, ...], n: int | None) -> Problem:
         """Return the problem for a solver, from the options, for these columns and n rows; n is None if unknown."""

@@ -258,6 +258,8 @@ def check_solvable(
         check_weights(problem, centre)
     if divisor <= 0:
         divided = f"a divisor of {divisor:g} for {counted(n, 'row')}"
+        if problem.weights == "frequency" and centre is not None:
+            divided += f", because their weights add up to {centre.weight:.6g}"
         raise DataError(f"--ddof {problem.ddof} leaves {divided}", _divisor_remedy(problem))
     finite = bool(np.isfinite(total) and np.all(np.isfinite(variances)))
     # Merged or kept sums may count a column that overflows as constant.

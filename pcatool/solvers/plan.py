@@ -26,6 +26,7 @@ __all__ = [
     "in_flight",
     "make_plan",
     "most_kept",
+    "not_randomized",
     "plan_of",
     "scoring_bytes",
     "total_bytes",
@@ -54,7 +55,14 @@ def choose(problem: Problem) -> tuple[str, str]:
         return "dual", f"{n} rows of {d} columns: a {d} x {d} scatter is too large"
     if isinstance(problem.wish, int) and problem.wish * COLUMNS_PER_COMPONENT <= d:
         return "randomized", f"{problem.wish} of {d} components: neither d x d nor n x n need be formed"
-    return "covariance", f"a {d} x {d} scatter: {problem.wish} may ask for any number of components"
+    return "covariance", f"a {d} x {d} scatter: {not_randomized(problem.wish)}"
+
+
+def not_randomized(wish: int | float | str) -> str:
+    """Return the reason why `--solver auto` does not choose `randomized` for these components."""
+    if isinstance(wish, int):
+        return f"{counted(wish, 'component')} are too many for solver randomized".replace(",", "")
+    return f"with -k {wish}, the number of components is not known before the fit"
 
 
 # Bytes of the program before any data: 70 MB with Arrow and numpy, 85 MB with Parquet and the part of scipy that some
@@ -124,16 +132,22 @@ class Plan(NamedTuple):
             return self._replace(refusal=str(error))
         return self
 
-    def check(self, limit: int | None, problem: Problem) -> None:
-        """Raise `RefusedError` if the peak is above `limit` bytes, with options that stay below; None is no limit."""
+    def check(self, limit: int | None, problem: Problem, fit: str = "") -> None:
+        """Raise `RefusedError` if the peak is above `limit` bytes, with options that stay below; None is no limit.
+
+        `fit` names the fit in the message; by default its solver and the size of the table do.
+        """
         if limit is None or self.peak_bytes <= limit:
             return
         need = need_text(self.peak_bytes)
         if self.scoring:
             raise RefusedError(
                 f"scoring the rows needs about {need}; {limit_text(limit)}",
-                "leave out --scores, and run transform with the model; or give a smaller -k, or --threads 1",
+                "leave out --scores, and run transform with the model; or give a smaller -k"
+                + (", or --threads 1" if self.threads > 1 else ""),
             )
+        if fit:
+            raise RefusedError(f"{fit} needs about {need}; {limit_text(limit)}", self._remedy(limit, problem))
         columns = grouped(self.columns)
         size = f"{grouped(self.rows)} x {columns}" if self.rows is not None else counted(self.columns, "column")
         what = f"solver {self.solver}" if self.remedy is None else "the fit"
@@ -149,6 +163,8 @@ class Plan(NamedTuple):
             remedies += [self.remedy] if limit > PROGRAM_BYTES else []
         elif len(options) < 2 and self._fits(self.solver, one_column, limit):
             remedies.append("use fewer columns (-c, -x)")
+        if self.grows:  # the memory for all rows is unknown
+            remedies.append("give a larger --memory")
         return ", or ".join(remedies) or "use a machine with more memory"
 
     def _smaller(self, limit: int, problem: Problem) -> str | None:

@@ -20,8 +20,8 @@ from pcatool.arrays import (
     most_tasks,
     nothing_to_fit,
 )
-from pcatool.errors import FileError, RefusedError, grouped
-from pcatool.resources import Spool, limit_text, need_text, release_free_memory
+from pcatool.errors import FileError
+from pcatool.resources import Spool, release_free_memory
 
 __all__ = ["AT_ONCE", "SMALL_BYTES", "BlockStore", "Rows", "first_heavy_row"]
 
@@ -97,9 +97,6 @@ AT_ONCE = 32 << 20
 # Copies of rows while missing cells are filled: rows minus the origin, filled rows, and masks.
 FILLING = 3
 
-# Least number of copies of all rows in a solver that holds all rows: rows as read, and centred rows.
-COPIES = 2
-
 # Least weight of a row that may be the origin, as a share of the largest weight. A share of 1e-6 costs at most three
 # digits, those of its square root; a lighter row would cost too many.
 LIGHT = 1e-6
@@ -113,8 +110,8 @@ class Rows:
     The constructor reads and keeps up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more. If the
     blocks end before, their number `n` is known before a solver is chosen; else n is None. `reread` returns all blocks
     again; without `reread`, the blocks go to a file if there are several passes. `prepare` is applied to the rows of
-    each block whenever the block is used. `bytes_of_rows(n)` returns the memory of a fit of n rows held in memory, to
-    be compared with `limit`; by default, COPIES of the rows are assumed.
+    each block whenever the block is used. `check_count(n)` raises `RefusedError` if a fit of n rows held in memory
+    would need too much memory; it is called while rows arrive, since the rows of a pipe cannot be counted first.
     """
 
     def __init__(
@@ -123,12 +120,11 @@ class Rows:
         *,
         weighted: bool = False,
         hold_rows: int = 0,
-        limit: int | None = None,
         reread: Callable[[], Blocks] | None = None,
         engine: LocalEngine = SERIAL,
         prepare: Callable[[Array], Array] | None = None,
         small: int | None = None,
-        bytes_of_rows: Callable[[int], int] | None = None,
+        check_count: Callable[[int], None] = lambda count: None,
     ) -> None:
         small = SMALL_BYTES if small is None else small
         self._weighted = weighted
@@ -137,7 +133,7 @@ class Rows:
         self._rest = iter(blocks)
         self._reread = reread
         self._engine = engine
-        self._limit, self._bytes_of_rows = limit, bytes_of_rows
+        self._check_count = check_count
         self._keep = self._started = False
         # Rows that are held for a solver that needs all rows stay in memory.
         self._store = BlockStore(HELD_BYTES if not hold_rows else sys.maxsize, SMALL_BYTES)
@@ -147,8 +143,8 @@ class Rows:
             if self._first is None:
                 self._first = _first_cells(*self._split(block))
             self._store.add(block)
-            if hold_rows or bytes_of_rows is None:
-                self._check(self._store.bytes, self._store.rows)
+            if hold_rows:
+                self._check_count(self._store.rows)
             if self._store.bytes > small and self._store.rows > hold_rows:
                 self.complete = False
                 break
@@ -173,19 +169,6 @@ class Rows:
     def has_missing(self) -> bool:
         """Return whether a cell is missing in the rows that the constructor has read."""
         return any(bool(np.isnan(block).any()) for block in self._store)
-
-    def _check(self, size: int, count: int) -> None:
-        """Raise `RefusedError` if a fit of `count` rows, of `size` bytes together, needs more than the memory limit.
-
-        Called while rows arrive, since the rows of a pipe cannot be counted first.
-        """
-        need = COPIES * size if self._bytes_of_rows is None else self._bytes_of_rows(count)
-        if self._limit is not None and need > self._limit:
-            raise RefusedError(
-                f"a fit of the first {grouped(count)} rows needs {need_text(need)} of memory, "
-                f"but {limit_text(self._limit)}",
-                "use --solver covariance, which keeps no rows in memory, or --solver randomized with a small -k",
-            )
 
     @property
     def origin(self) -> Array:
@@ -300,11 +283,11 @@ class Rows:
         if self.small:
             return self._split_in_place(self._joined_store()) if self.n else (np.zeros((0, 0)), None)
         blocks: list[Array] = []
-        size = count = 0
+        count = 0
         for block in self._store.drain() if self.complete else self._blocks():
             blocks.append(block)
-            size, count = size + block.nbytes, count + len(block)
-            self._check(size, count)
+            count += len(block)
+            self._check_count(count)
         self.complete, self._started = False, True
         if not blocks:
             return np.zeros((0, 0)), None

@@ -38,7 +38,7 @@ from pcatool.solvers.base import (
     scale_of,
 )
 from pcatool.solvers.covariance import Covariance, scatter_bytes
-from pcatool.solvers.plan import COLUMNS_PER_COMPONENT, DUAL_ROWS, SCATTER_COLUMNS
+from pcatool.solvers.plan import COLUMNS_PER_COMPONENT, DUAL_ROWS, SCATTER_COLUMNS, not_randomized
 from pcatool.solvers.randomized import by_products, krylov_bytes
 
 __all__ = ["choose_sparse", "estimate_sparse", "solve_sparse"]
@@ -58,8 +58,9 @@ def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
         return "covariance", f"a {d} x {d} scatter, from the given cells"
     if isinstance(wish, float) or (isinstance(wish, int) and wish * COLUMNS_PER_COMPONENT <= min(n, d)):
         return "randomized", f"{wish} of {d} components: neither d x d nor n x n need be formed"
-    name, size = ("dual", n) if n < d else ("covariance", d)
-    return name, f"{wish} may ask for any number of components: {size} x {size} is the smaller problem"
+    if n < d:
+        return "dual", f"{n} x {n} inner products: {not_randomized(wish)}"
+    return "covariance", f"a {d} x {d} scatter: {not_randomized(wish)}"
 
 
 def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:

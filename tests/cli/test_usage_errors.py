@@ -75,7 +75,8 @@ WRONG = {
     "transform --model m.npz houses.csv": "'--model' is an argument, not an option; write its value alone, "
     "as in pcatool transform MODEL ",
     "fit houses.csv -Z": "there is no option '-Z'; see 'pcatool fit --help'",
-    "fit houses.csv -o x --quiet=yes": "option '--quiet' does not take a value; see 'pcatool fit --help'",
+    "fit houses.csv -o x --quiet=yes": "--quiet takes no value, but 'yes' was given; give --quiet alone to switch it "
+    "on, or leave it out to switch it off",
     # how tables are read
     "fit t.csv -o x --decimal ';'": "--decimal ';' is not a decimal mark; give '.' or ','",
     "fit t.csv -o x --thousands .": "--decimal and --thousands are both '.'; give --decimal ',' if '.' is the",

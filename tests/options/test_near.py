@@ -184,10 +184,24 @@ APART = {
     "components t.csv --image 8 8 -o x.png": "'8' after --image 8 would be read as a file, which does not exist; to "
     "give height and width, write --image 8x8\n",
 }
+FORGOTTEN = {
+    "fit t.csv --triples -k 3 -o m.npz": "--triples needs a value, but -k is an option; give --triples COLS\n",
+    "fit t.csv -c -k 2 -o m.npz": "-c needs a value, but -k is an option; give -c COLS\n",
+    "fit t.csv -x -k 2 -o m.npz": "-x needs a value, but -k is an option; give -x COLS\n",
+}
+FURTHER = {
+    "inspect m.npz a b": "inspect takes no argument after MODEL; leave out 'a b'; see 'pcatool inspect --help'\n",
+    "diff m.npz a b": "diff takes no argument after B; leave out 'b'; see 'pcatool diff --help'\n",
+}
 ALONE = {
     "fit t.csv --standardize true -o m.npz": "'true' after --standardize would be read as a file, which does not "
-    "exist; --standardize takes no value, so leave out 'true', or leave out both words\n",
-    "fit -s 1 t.csv -o m.npz": "'1' after -s would be read as a file, which does not exist; -s takes no value, so ",
+    "exist; --standardize takes no value: give --standardize alone to switch it on, or leave it out to switch it off\n",
+    "fit -s 1 t.csv -o m.npz": "'1' after -s would be read as a file, which does not exist; -s takes no value: give ",
+    "fit t.csv --no-center true -o m.npz": "'true' after --no-center would be read as a file, which does not exist; "
+    "--no-center takes no value: give --no-center alone, or --center\n",
+    "fit t.csv --standardize=false -o m.npz": "--standardize takes no value, but 'false' was given; give --standardize "
+    "alone to switch it on, or leave it out to switch it off\n",
+    "fit t.csv -s=1 -o m.npz": "-s takes no value, but '1' was given; give -s alone",
     "fit t.csv --center FALSE -o m.npz": "'FALSE' after --center would",
     "fit t.csv --no-header 0 -o m.npz": "'0' after --no-header would",
     "fit t.csv -o m.npz --verbose 2": "'2' after --verbose would",
@@ -208,14 +222,17 @@ TOGETHER = [
 ]
 
 
-@pytest.mark.parametrize("call", APART | ALONE)
+WRONG = APART | FORGOTTEN | FURTHER | ALONE
+
+
+@pytest.mark.parametrize("call", WRONG)
 def test_values_with_a_space_between(
     call: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("a,b,c\n1,2,3\n3,5,1\n5,5,5\n")
     code, said = answer(call, capsys)
-    expected = (APART | ALONE)[call]
+    expected = WRONG[call]
     assert (code, said[: len(expected)]) == (2, expected)
 
 

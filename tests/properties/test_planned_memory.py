@@ -118,7 +118,18 @@ def test_rows_of_a_pipe_are_refused_when_they_are_too_many(tmp_path: Path, progr
     done = subprocess.run(command, input=data, capture_output=True)
     assert done.returncode == 6
     assert b"a fit of the first " in done.stderr
+    assert b"; --solver covariance would do, or " in done.stderr
     assert not (tmp_path / "m.npz").exists()
+
+
+def test_solvers_that_need_as_much_are_no_remedy() -> None:
+    """A scatter of 5,000 columns takes more memory than the first rows."""
+    X = np.random.default_rng(0).normal(size=(900, 5000))
+    with pytest.raises(RefusedError, match=r"a fit of the first .* rows needs about ") as refused:
+        pcatool.fit(X, memory="130MB", components=3, threads=1)
+    assert "covariance" not in str(refused.value)
+    assert "randomized" not in str(refused.value)
+    assert refused.value.remedy.endswith(", or give a larger value of memory")
 
 
 @pytest.mark.parametrize(

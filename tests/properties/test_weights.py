@@ -107,7 +107,7 @@ def test_they_count_none_either_where_cells_are_missing(missing: str, part: floa
 
 
 def test_weights_that_add_up_to_less_than_1() -> None:
-    with pytest.raises(DataError, match=r"leaves a divisor of -0\.5 for 10 rows; give weights_kind"):
+    with pytest.raises(DataError, match=r"-0\.5 for 10 rows, because their weights add up to 0\.5; give weights_kind"):
         fit(np.full(10, 0.05), ddof=1)
     with pytest.raises(DataError, match="leaves a divisor of 0 for 1 row; use ddof=0"):
         fit([5.0], [[1.0, 2.0]], ddof=1, center=False, weights_kind="reliability")

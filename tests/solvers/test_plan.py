@@ -34,7 +34,7 @@ TABLE = [
     (6, 3, "dual"),
     (20_000, 300, "dual"),
     (5_000, 4_000, "dual"),  # a scatter is too large
-    (20_000, None, "covariance"),  # a share may ask for any number of components
+    (20_000, None, "covariance"),  # the number of components of a share is not known before the fit
 ]
 
 
@@ -43,6 +43,18 @@ def test_table(d: int, n: int | None, solver: str) -> None:
     name, reason = choose(Problem(names_of(d), n))
     assert name == solver
     assert str(d) in reason
+
+
+@pytest.mark.parametrize(
+    ("wish", "reason"),
+    [
+        (0.99, "a 4500 x 4500 scatter: with -k 0.99, the number of components is not known before the fit"),
+        ("kaiser", "a 4500 x 4500 scatter: with -k kaiser, the number of components is not known before the fit"),
+        (1500, "a 4500 x 4500 scatter: 1500 components are too many for solver randomized"),
+    ],
+)
+def test_reason_of_a_large_scatter(wish: int | float | str, reason: str) -> None:
+    assert choose(Problem(names_of(4500), None, wish)) == ("covariance", reason)
 
 
 @pytest.mark.parametrize(
