@@ -124,7 +124,13 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
         return Choice(_within_bound(wish, evidence), "asked for")
     if isinstance(wish, float):
         table = VarianceTable.of(evidence.eigenvalues, evidence.total_variance)
-        k = min(table.smallest_k(wish) or evidence.rank, evidence.rank)
+        k = table.smallest_k(wish)
+        known = len(evidence.eigenvalues)
+        if k is None and evidence.method == "pca" and known < evidence.possible:
+            keep = f"the {counted(known, 'known eigenvalue')} {'keeps' if known == 1 else 'keep'}"
+            share = f"{table.cumulative[-1]:.6g} of the {evidence.whole}"
+            raise RefusedError(f"{keep} {share}, not {wish:g}", "fit with a larger -k")
+        k = min(k or evidence.rank, evidence.rank)
         return Choice(k, f"the smallest that keeps {wish:g} of the {evidence.whole}")
     name, number = split_rule(wish)
     if evidence.method != "pca" and name not in SPECTRAL_RULES:

@@ -39,6 +39,14 @@ def test_with_the_leading_eigenvalues_only():
     assert all(v.k is None and "needs every eigenvalue" in v.reason for v in verdicts if v.rule != "0.99")
 
 
+def test_a_share_that_the_leading_eigenvalues_do_not_reach():
+    evidence = spectrum([8, 4], n=100, d=50, rank=2)._replace(total_variance=24.0)
+    half, most = compare(evidence, ["0.5", "0.99"])
+    assert half.k == 2
+    assert most.k is None
+    assert most.reason == "the 2 known eigenvalues keep 0.5 of the variance, not 0.99; fit with a larger -k"
+
+
 def test_too_large_a_number_says_the_bound():
     (verdict,) = compare(spectrum([8, 4, 2, 1]), ["9"])
     assert verdict.k is None
