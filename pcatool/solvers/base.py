@@ -217,8 +217,16 @@ def underflow_error(rows: int, squares: Array) -> Array:
     return np.where(squares > 0, rows * LEAST / np.where(squares > 0, squares, 1.0), 0.0)
 
 
-def too_few_rows(other: str = "") -> DataError:
-    """Return the error for a centred fit of a single row; `other` is appended to the remedy "give more rows"."""
+def too_few_rows(other: str = "", *, weighted: bool = False) -> DataError:
+    """Return the error for a centred fit of a single row; `other` is appended to the remedy "give more rows".
+
+    With `weighted`, rows of weight 0 do not count.
+    """
+    if weighted:
+        which = "rows with a weight above 0"
+        return DataError(
+            f"a centred fit needs at least 2 {which}, but the data have only 1", f"give more {which}{other}"
+        )
     return DataError("a centred fit needs at least 2 rows, but the data have 1 row", f"give more rows{other}")
 
 
@@ -253,7 +261,7 @@ def check_solvable(
     weights that leave too few digits of the divisor. `total` is the trace of the matrix to decompose.
     """
     if problem.center and n < 2:
-        raise too_few_rows(", or fit with --no-center")
+        raise too_few_rows(", or fit with --no-center", weighted=problem.weights is not None)
     if centre is not None:
         check_weights(problem, centre)
     if divisor <= 0:

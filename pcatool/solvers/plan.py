@@ -107,6 +107,7 @@ class Plan(NamedTuple):
     grows: bool = False  # whether the peak is only that of the rows read so far, and more rows may follow
     parts: int = 0  # parts of the input that are read by other processes
     scoring: bool = False  # whether scoring the rows sets the peak
+    fitting: int = 0  # if so: bytes at the peak of the fit alone
     later: int = 0  # bytes at the peak of work other than solving, with any solver
     solving_again: int = 0  # bytes at the peak of FALLBACK_SOLVER, which may solve again if no solver was asked for
     refusal: str = ""  # message of the error that the fit would raise, with its remedy
@@ -122,7 +123,7 @@ class Plan(NamedTuple):
 
     def with_scoring(self, peak: int) -> Plan:
         """Return the plan with at least this peak, in bytes, of scoring after the fit."""
-        return self._replace(peak_bytes=peak, scoring=True) if peak > self.peak_bytes else self
+        return self._replace(peak_bytes=peak, scoring=True, fitting=self.peak_bytes) if peak > self.peak_bytes else self
 
     def refused_by(self, check: Callable[[], None]) -> Plan:
         """Return the plan with `refusal` set to the message of the `RefusedError` that `check` raises, if any."""
@@ -141,10 +142,12 @@ class Plan(NamedTuple):
             return
         need = need_text(self.peak_bytes)
         if self.scoring:
+            admits = admitting(self.peak_bytes)
+            apart = ["leave out --scores, and run transform with the model"] if self.fitting <= limit else []
+            remedies = apart + ([f"give {admits}"] if admits else [])
             raise RefusedError(
                 f"scoring the rows needs about {need}; {limit_text(limit)}",
-                "leave out --scores, and run transform with the model; or give a smaller -k"
-                + (", or --threads 1" if self.threads > 1 else ""),
+                ", or ".join(remedies) or "use a machine with more memory",
             )
         if fit:
             raise RefusedError(f"{fit} needs about {need}; {limit_text(limit)}", self._remedy(limit, problem))

@@ -805,7 +805,7 @@ DAMAGE = {
     "two kinds": ({"factor": np.eye(5)}, "it has both array 'scatter' and array 'factor'"),
     "too many products": (
         {"weights": np.array([60.0, 3601.0])},
-        "array 'weights' has a sum of products that is larger than",
+        "array 'weights' has a sum of products of weights that is larger than",
     ),
     "another sign": ({"scatter": "turned"}, "the sums over rows do not give these components and eigenvalues"),
     "errors of no weights": (

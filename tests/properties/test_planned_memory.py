@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,18 @@ def test_scores_that_would_take_too_much_are_refused_before_the_fit(tmp_path: Pa
     alone = subprocess.run([*command[:-2], "--plan", "--json"], capture_output=True, text=True, check=True)
     assert json.loads(plan.stdout)["peak_bytes"] > json.loads(alone.stdout)["peak_bytes"]
     assert not (tmp_path / "s.csv").exists()
+
+
+def test_scores_are_no_remedy_where_the_fit_alone_takes_too_much(tmp_path: Path, program: str) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a,b\n1,2\n2,5\n4,4\n")
+    command = [program, "fit", str(table), "--memory", "50MB", "--scores", str(tmp_path / "s.csv"), "--threads", "1"]
+    done = subprocess.run([*command, "-o", str(tmp_path / "m.npz")], capture_output=True, text=True)
+    assert done.returncode == 6
+    found = re.search("scoring the rows needs about .*; give --memory ([0-9.]+MB)$", done.stderr)
+    assert found is not None
+    command[4] = found[1]
+    subprocess.run([*command, "-o", str(tmp_path / "m.npz")], check=True)
 
 
 def test_rows_of_a_pipe_are_refused_when_they_are_too_many(tmp_path: Path, program: str) -> None:

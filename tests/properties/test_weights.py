@@ -106,6 +106,11 @@ def test_they_count_none_either_where_cells_are_missing(missing: str, part: floa
     assert pcatool.fit(framed(X, w), weights="w", missing=missing, components=1).k == 1
 
 
+def test_rows_of_weight_0_do_not_count() -> None:
+    with pytest.raises(DataError, match=r"at least 2 rows with a weight above 0, but the data have only 1; give more"):
+        fit([1.0, 0.0, 0.0], [[1.0, 2.0], [2.0, 5.0], [4.0, 4.0]])
+
+
 def test_weights_that_add_up_to_less_than_1() -> None:
     with pytest.raises(DataError, match=r"-0\.5 for 10 rows, because their weights add up to 0\.5; give weights_kind"):
         fit(np.full(10, 0.05), ddof=1)
