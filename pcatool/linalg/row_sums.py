@@ -122,7 +122,9 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
     if "weights" in arrays:
         weight, pairs = arrays["weights"]
         if not (weight > 0 and pairs >= 0):
-            raise ModelError("array 'weights' has a sum that is not above 0, or a sum of products of weights below 0")
+            raise ModelError(
+                "array 'weights' has a sum of weights that is not above 0, or a sum of their products below 0"
+            )
         if not pairs / weight <= weight:
             raise ModelError(
                 "array 'weights' has a sum of products of weights that is larger than the square of their sum"
