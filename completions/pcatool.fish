@@ -33,7 +33,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
@@ -83,7 +83,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
@@ -123,7 +123,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
@@ -164,7 +164,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
@@ -225,7 +225,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
@@ -285,7 +285,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
@@ -326,9 +326,9 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the picture (.png, .svg or .pdf; needs matplotlib, the extra \'plot\'), or for the table of --format' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--format=picture table csv json markdown'\t'Draw the picture, or write its numbers as a table; csv only for scores' \
+                '--format=picture table csv json markdown'\t'Draw the picture, or write its numbers as a table; for scores, only picture and csv' \
                 '--axes='\t'Components to draw: one or two for scores and biplot, any number for loadings' \
-                '--color='\t'Colour the rows by this column: classes get marks of their own, numbers get shades' \
+                '--color='\t'Colour the rows by this column: text and a few different whole numbers get a mark for each value, other numbers get shades' \
                 '--scaling=rows columns'\t'Scaling of a biplot. rows: distances between points show distances between rows; columns: angles between arrows show correlations of columns' \
                 '--from=scores rows'\t'Content of the input' \
                 '--size='\t'Width and height of the picture in inches' \
@@ -346,7 +346,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
@@ -387,7 +387,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the page, replaced in one step; - is standard output' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--color='\t'Colour the scores by this input column: numbers get shades, other values are categories' \
+                '--color='\t'Colour the scores by this input column: text and a few different whole numbers get a colour for each value, other numbers get shades' \
                 '--axes='\t'Components whose scores are drawn at first, such as 1,3; the page can also show other components' \
                 '--image='\t'Also show the mean and the components as images' \
                 '--first='\t'Show only the first K components in loadings, scores and images' \
@@ -402,7 +402,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
                 '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
@@ -450,7 +450,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--align-to=@model'\t'Older model' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
@@ -488,7 +488,7 @@ function __pcatool_of --no-scope-shadowing
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
                 '--skip-lines='\t'Skip this many lines at the start' \
-                '--skip-bad'\t'Skip each file that cannot be read or is damaged, or that has another schema or a bad cell' \
+                '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--align-to=@model'\t'Older model' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
@@ -536,7 +536,7 @@ function __pcatool_commands
             'transform'\t'Project rows onto a model: scores PC1, PC2, ...' \
             'reconstruct'\t'Turn scores back into rows in original units' \
             'explain-variance'\t'Print the variance that each number of components keeps' \
-            'scree'\t'Draw the eigenvalues and their cumulative sum' \
+            'scree'\t'Draw the eigenvalues and their cumulative shares' \
             'components'\t'Print or draw the loadings of the components' \
             'plot'\t'Draw scores of rows, loadings of columns, or both' \
             'report'\t'Write an HTML page about a model and its rows' \

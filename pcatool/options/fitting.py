@@ -353,8 +353,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--align-to",
         group="model",
         metavar="OLD",
-        help="Older model, such as last night's. New components get the signs of the old components, and nearly equal "
-        "components get the old order, so that both models can be compared.",
+        help="Older model, such as last night's. New components get the signs of the old components, and "
+        "components with nearly equal eigenvalues get the old order, so that both models can be compared.",
         completion=MODEL,
         takes="Model | str | PathLike[str] | None",
     )

@@ -99,7 +99,7 @@ class TableOptions:
         False,
         "--skip-bad",
         group="input",
-        help="Skip each file that cannot be read or is damaged, or that has another schema or a bad cell. A warning "
+        help="Skip each file that cannot be read, is damaged, lacks a column or has a bad cell. A warning "
         "lists the skipped files. Pipes are never skipped.",
     )
 

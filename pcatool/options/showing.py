@@ -221,7 +221,8 @@ class PlotOptions:
         "--color",
         group="output",
         metavar="COL",
-        help="Colour the rows by this column: classes get marks of their own, numbers get shades.",
+        help="Colour the rows by this column: text and a few different whole numbers get a mark for each value, "
+        "other numbers get shades.",
     )
     scaling: str | None = option(
         None,
@@ -271,7 +272,8 @@ class PageOptions:
         PlotOptions,
         "color",
         None,
-        help="Colour the scores by this input column: numbers get shades, other values are categories.",
+        help="Colour the scores by this input column: text and a few different whole numbers get a colour for "
+        "each value, other numbers get shades.",
     )
     axes: tuple[int, int] | None = option(
         None,

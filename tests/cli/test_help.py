@@ -189,3 +189,13 @@ def test_the_examples_run_in_the_order_they_stand(folder: Path, environment: dic
     )
     assert done.returncode == 0, f"{script}\n{done.stderr}"
     assert "error:" not in done.stderr
+
+
+@pytest.mark.long
+def test_an_example_of_subtract_needs_no_update_before(folder: Path, environment: dict[str, str]) -> None:
+    """Somebody who has only fitted digits.npz can remove rows from it."""
+    calls = [call for name in ("fit", "subtract") for call in examples(text_of(name, "--help")) if "digits.npz" in call]
+    assert len(calls) == 2
+    command = ["bash", "-c", "\n".join(["set -e -o pipefail", *calls])]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

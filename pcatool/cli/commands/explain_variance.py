@@ -23,8 +23,9 @@ def run(
 ) -> int:
     """Print the variance that each number of components keeps.
 
-    The output has one row for each component: its eigenvalue, its share of the variance, and the shares that
-    all components up to this one keep and lose. For a model, -k K shows only its first K components.
+    The output has one row for each component: its eigenvalue, its share of the variance, and how much of the
+    variance is kept and lost if the components up to this one are kept. For a model, -k K shows only its first K
+    components.
 
     Examples:
       pcatool explain-variance houses.npz

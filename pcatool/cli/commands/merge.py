@@ -30,8 +30,9 @@ def run(
 ) -> int:
     """Merge models into one model, without their rows.
 
-    The result equals a fit of all rows together, up to rounding, and has a certificate of its own. Columns, centring,
-    scaling, weights and labels of the models must agree. The result has -k as in the first model.
+    The result equals a fit of all rows together, up to rounding, and has a certificate of its own. The models
+    must agree in columns, method, centring, scaling, divisor, whitening, weights and labels. The result has -k as in
+    the first model.
 
     Examples:
       head -900 sample_data/digits.csv | pcatool fit -x digit -k 10 -o first.npz

@@ -70,7 +70,8 @@ def run(
         str,
         typer.Option(
             "--format", metavar="FORM",
-            help=f"Draw the picture, or write its numbers as a table; csv only for scores. One of: {', '.join(FORMS)}.",
+            help="Draw the picture, or write its numbers as a table; for scores, only picture and csv. "
+            f"One of: {', '.join(FORMS)}.",
             rich_help_panel="Output",
         ),
         word_of(*FORMS),

@@ -54,8 +54,9 @@ def run(
     """Write an HTML page about a model and its rows.
 
     The page is one file that needs no network. It has a summary, a scree plot with a movable threshold, sortable
-    loadings, scores with details of each row (--keep adds columns to them), images, the certificate, and the commands
-    that made the page. If there are more than 5,000 rows, it shows 5,000 of them, spread evenly.
+    loadings, scores with details of each row (--keep adds columns to them), images, the certificate, and commands
+    that make the model and use it. If there are more than 5,000 rows, the page shows 5,000 of these rows, spread
+    evenly.
 
     Examples:
       pcatool report houses.npz sample_data/houses.csv -o houses.html

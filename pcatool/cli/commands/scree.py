@@ -88,7 +88,7 @@ def run(
     engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:  # fmt: skip
-    """Draw the eigenvalues and their cumulative sum.
+    """Draw the eigenvalues and their cumulative shares.
 
     The chart has one bar for each component, with marks below the last component kept and at the largest drop. For a
     model, -k K shows only its first K components.

@@ -33,7 +33,7 @@ def run(
 
     Examples:
       pcatool subtract twice.npz houses.npz -o once.npz -v
-      pcatool subtract digits.npz sample_data/digits.csv -o digits.npz
+      head -900 sample_data/digits.csv | pcatool subtract digits.npz -o rest.npz
     """
     if prints_usage(inputs, NAME, USAGE):
         return 2
