@@ -59,7 +59,9 @@ EXIT_CODES = {
     3: ExitCode("bad data", "The data are bad, or a column is missing."),
     4: ExitCode("not a usable model", "A file is not a usable model."),
     5: ExitCode("cannot read or write", "A file could not be read or written, or does not exist."),
-    6: ExitCode("refused", "The run was refused, because it needs more memory or accuracy than there is."),
+    6: ExitCode(
+        "too little memory or accuracy", "The run was refused, because it needs more memory or accuracy than there is."
+    ),
 }
 
 # Most characters of a value quoted in a message; a longer value would hide the message.
