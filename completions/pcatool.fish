@@ -327,7 +327,7 @@ function __pcatool_of --no-scope-shadowing
                 '-o|--output=@any'\t'File for the picture (.png, .svg or .pdf; needs matplotlib, the extra \'plot\'), or for the table of --format' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--format=picture table csv json markdown'\t'Draw the picture, or write its numbers as a table; for scores, only picture and csv' \
-                '--axes='\t'Components to draw: one or two for scores and biplot, any number for loadings' \
+                '--axes='\t'Components to draw: one or two for scores, two for biplot, any number for loadings' \
                 '--color='\t'Colour the rows by this column: text and a few different whole numbers get a mark for each value, other numbers get shades' \
                 '--scaling=rows columns'\t'Scaling of a biplot. rows: distances between points show distances between rows; columns: angles between arrows show correlations of columns' \
                 '--from=scores rows'\t'Content of the input' \

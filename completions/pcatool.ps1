@@ -362,7 +362,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '-o|--output=@any'; About = 'File for the picture (.png, .svg or .pdf; needs matplotlib, the extra ''plot''), or for the table of --format' },
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
                 @{ Word = '--format=picture table csv json markdown'; About = 'Draw the picture, or write its numbers as a table; for scores, only picture and csv' },
-                @{ Word = '--axes='; About = 'Components to draw: one or two for scores and biplot, any number for loadings' },
+                @{ Word = '--axes='; About = 'Components to draw: one or two for scores, two for biplot, any number for loadings' },
                 @{ Word = '--color='; About = 'Colour the rows by this column: text and a few different whole numbers get a mark for each value, other numbers get shades' },
                 @{ Word = '--scaling=rows columns'; About = 'Scaling of a biplot. rows: distances between points show distances between rows; columns: angles between arrows show correlations of columns' },
                 @{ Word = '--from=scores rows'; About = 'Content of the input' },

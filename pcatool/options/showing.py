@@ -213,7 +213,7 @@ class PlotOptions:
         "--axes",
         group="output",
         metavar="M,N",
-        help="Components to draw: one or two for scores and biplot, any number for loadings.",
+        help="Components to draw: one or two for scores, two for biplot, any number for loadings.",
         shown_default="1,2; loadings: the first 4",
     )
     color: str | None = option(

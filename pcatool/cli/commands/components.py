@@ -60,8 +60,9 @@ def run(
 ) -> int:  # fmt: skip
     """Print or draw the loadings of the components.
 
-    The output has one row for each column of the data, and one column for each component. For a model,
-    -k K shows only its first K components.
+    The output has one row for each column of the data, and one column for each component. With several --values, it
+    has one row for each component and column of the data, and one column for each of the values. For a model, -k
+    takes only a whole number K, and the command shows the first K components.
 
     Examples:
       pcatool components houses.npz

@@ -24,8 +24,8 @@ def run(
     """Print the variance that each number of components keeps.
 
     The output has one row for each component: its eigenvalue, its share of the variance, and how much of the
-    variance is kept and lost if the components up to this one are kept. For a model, -k K shows only its first K
-    components.
+    variance is kept and lost if the components up to this one are kept. For a model, -k takes only a whole number
+    K, and the command shows the first K components.
 
     Examples:
       pcatool explain-variance houses.npz

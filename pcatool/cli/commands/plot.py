@@ -86,9 +86,9 @@ def run(
 ) -> int:  # fmt: skip
     """Draw scores of rows, loadings of columns, or both.
 
-    More than 20,000 rows are drawn as a density. Rows without scores, because of missing cells, are left out, and the
-    summary counts these rows. A biplot has arrows for the columns, and the table of a biplot lists the arrows. For a
-    model, -k K uses only its first K components.
+    More than 20,000 rows are drawn as a density. Rows without scores, because of missing cells, are left out, and
+    the summary counts these rows. A biplot has arrows for the columns, and the table of a biplot lists the arrows.
+    For a model, -k takes only a whole number K, and the command uses the first K components.
 
     Examples:
       pcatool plot scores sample_data/digits.csv -x digit --color digit -o map.png

@@ -90,8 +90,8 @@ def run(
 ) -> int:  # fmt: skip
     """Draw the eigenvalues and their cumulative shares.
 
-    The chart has one bar for each component, with marks below the last component kept and at the largest drop. For a
-    model, -k K shows only its first K components.
+    The chart has one bar for each component, with marks below the last component kept and at the largest drop. For
+    a model, -k takes only a whole number K, and the command shows the first K components.
 
     Examples:
       pcatool scree houses.npz
