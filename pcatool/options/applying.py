@@ -163,8 +163,8 @@ class AlignOptions:
         FitOptions,
         "align_to",
         None,
-        help="Older model. New components get the signs of the old components; nearly equal components get the old "
-        "order.",
+        help="Older model. New components get the signs of the old components; components with nearly equal "
+        "eigenvalues get the old order.",
     )
 
 
