@@ -470,7 +470,8 @@ REFUSED: dict[str, tuple[Array, int, type[PcatoolError], str]] = {
         np.array([[1.0, N, N], [2.0, N, N]]),
         1,
         DataError,
-        "columns 'c2', 'c3' have no value; leave the columns out with -x or, with --triples, remove the lines of the columns",
+        "columns 'c2', 'c3' have no value; leave the columns out with -x "
+        "or, with --triples, remove the lines of the columns",
     ),
     "no value at all": (np.full((3, 2), N), 1, DataError, "every cell is missing; give rows with values"),
     "no rows": (
