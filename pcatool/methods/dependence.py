@@ -231,7 +231,7 @@ class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of the products of one block; a block may hold as many classes as rows."""
+        """Bytes of the products of one block, columns by labels; each row of a block may be of another class."""
         labels, d = self.task.labels, self.task.problem.d
         return 8 * d * (block_rows(d) if labels.classes else labels.width)
 

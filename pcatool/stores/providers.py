@@ -185,7 +185,10 @@ def find_azure(uri: Uri) -> tuple[Any, str]:
 
 
 def azure_account_of(uri: Uri) -> tuple[str, str]:
-    """Return the Azure account (empty if unknown) and the container, from the name, its options, or the environment."""
+    """Return the account and the container of an Azure name.
+
+    The account is that in the name, else in the options of the name, else in the environment, else empty.
+    """
     container, at, host = uri.authority.partition("@")
     account = (
         host.partition(".")[0] if at else uri.options.get("account_name") or _azure_setting("ACCOUNT_NAME", "ACCOUNT")
