@@ -103,7 +103,7 @@ def option_names(params: list[Any]) -> list[str]:
 
 
 class Command(TyperCommand):
-    """Typer class of a subcommand: values stay text, `--help` prints our page, a misleading call such as -k=3 is refused."""
+    """Typer class of a subcommand: values stay text, `--help` prints our page, misleading calls (-k=3) are refused."""
 
     words: Sequence[str] = ()  # words of the call after the name of the command
 

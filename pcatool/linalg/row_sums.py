@@ -121,13 +121,13 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
             raise ModelError(f"array '{name}' has a value that is not finite")
     if "weights" in arrays:
         weight, pairs = arrays["weights"]
-        if not (weight > 0 and pairs >= 0):
-            raise ModelError(
-                "array 'weights' has a sum of weights that is not above 0, or a sum of their products below 0"
-            )
+        if not weight > 0:
+            raise ModelError("in array 'weights', the sum of the weights is not above 0")
+        if not pairs >= 0:
+            raise ModelError("in array 'weights', the sum of the products of weights of two rows is below 0")
         if not pairs / weight <= weight:
             raise ModelError(
-                "array 'weights' has a sum of products of weights that is larger than the square of their sum"
+                "in array 'weights', the sum of the products of weights of two rows is above the square of their sum"
             )
     if "weights_error" in arrays and "weights" not in arrays:
         raise ModelError("it has array 'weights_error' but no array 'weights'")

@@ -44,11 +44,12 @@ def short_settings_text(model: Model) -> str:
     if model.rows_centered:
         phrases.insert(0, "each row about its own mean")
     if not model.centered:
-        phrases.append(f"not centred, per cent of the {name_of_total(model.meta.get('method'), model.centered)}")
-    elif not is_centered_pca(model) and model.meta.get("method") == "supervised":
         phrases.append(
-            f"per cent of the {name_of_total('supervised', model.centered)} {', '.join(model.meta['labels'])}"
+            f"not centred, percentages are shares of the {name_of_total(model.meta.get('method'), model.centered)}"
         )
+    elif not is_centered_pca(model) and model.meta.get("method") == "supervised":
+        whole = name_of_total("supervised", model.centered)
+        phrases.append(f"percentages are shares of the {whole} {', '.join(model.meta['labels'])}")
     if "weights" in model.meta:
         phrases.append(f"weights {model.meta['weights']!r}")
     if model.whitening != "none":

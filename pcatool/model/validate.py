@@ -357,7 +357,8 @@ def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
     for pair in certificate.get("close_pairs", []):
         if not 1 <= min(pair) < max(pair) <= sizes.known:
             raise ModelError(
-                f"certificate has the close pair {show(pair)}, but the model has {sizes.known} eigenvalues"
+                f"close_pairs in the certificate names components {min(pair)} and {max(pair)}, but the model has "
+                f"{counted(sizes.known, 'eigenvalue')}"
             )
 
 

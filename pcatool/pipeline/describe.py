@@ -118,7 +118,7 @@ PRECOMPUTED = "of tables of kernel values, with a column for each training row"
 # Commands that need the sums over rows, and not the rows.
 FROM_SUMS = ("update", "merge", "subtract", "refit")
 
-TRIPLES = "of --triples, or of a table with a column for each item"
+TRIPLES = "of a table in triples (--triples), or of a table with a column for each item"
 
 
 class Abilities(NamedTuple):

@@ -46,8 +46,8 @@ def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
         return Choice(1, "the rank of the data")
     if evidence.rows is None:
         raise RefusedError(
-            "cross-validation needs the rows, and they are not held: too many, or only their model is given",
-            "try a rule that works from the eigenvalues, such as gavish-donoho or parallel, or fit fewer rows",
+            "cross-validation needs all rows in memory, but there are too many rows, or only a model was given",
+            "use a rule that needs only eigenvalues, such as gavish-donoho or parallel, or give a table of fewer rows",
         )
     Y = evidence.rows()
     roots = np.ones(len(Y)) if evidence.weights is None else np.sqrt(evidence.weights())

@@ -163,7 +163,7 @@ def _full_name(place: ObjectPlace, path: str) -> str:
 
 
 def _name_without_options(place: ObjectPlace, path: str) -> str:
-    """Return the full name of a path bucket/key, such as s3://user@bucket/key, with the login of `place`, no options."""
+    """Return the full name of a path bucket/key, as s3://user@bucket/key, with the login of `place`, no options."""
     uri = place.uri
     name = f"{uri.stem}{path.partition('/')[2]}"
     if uri.user:

@@ -805,7 +805,7 @@ DAMAGE = {
     "two kinds": ({"factor": np.eye(5)}, "it has both array 'scatter' and array 'factor'"),
     "too many products": (
         {"weights": np.array([60.0, 3601.0])},
-        "array 'weights' has a sum of products of weights that is larger than",
+        "in array 'weights', the sum of the products of weights of two rows is above",
     ),
     "another sign": ({"scatter": "turned"}, "the sums over rows do not give these components and eigenvalues"),
     "errors of no weights": (
@@ -813,7 +813,7 @@ DAMAGE = {
         "it has array 'weights_error' but no array 'weights'",
     ),
     "error below 0": ({"means_error": np.full((2, 5), -1.0)}, "array 'means_error' has a value below 0"),
-    "no weight": ({"weights": np.array([0.0, 1.0])}, "array 'weights' has a sum of weights that is not above 0"),
+    "no weight": ({"weights": np.array([0.0, 1.0])}, "in array 'weights', the sum of the weights is not above 0"),
 }
 
 

@@ -338,7 +338,10 @@ def test_kernel_and_supervised_models_have_scores(tmp_path: Path) -> None:
         assert list(found) == names
     assert len(pcatool.plot("loadings", ORDERS, **NUMBERS, method="supervised", label="shipping")) == 5
     supervised = pcatool.fit(ORDERS, **NUMBERS, method="supervised", label="shipping")
-    assert short_settings_text(supervised) == "standardised, per cent of the dependence on the label shipping"
+    assert (
+        short_settings_text(supervised)
+        == "standardised, percentages are shares of the dependence on the label shipping"
+    )
     kernel = pcatool.fit(ORDERS, **NUMBERS, method="kernel", gamma=0.5, components=1)
     assert short_settings_text(kernel) == "standardised; kernel rbf (gamma 0.5)"
 

@@ -29,7 +29,7 @@ def test_named_ones_with_their_numbers():
 def test_a_rule_that_cannot_be_applied_says_why():
     verdicts = {v.rule: v for v in compare(spectrum([8, 4, 2, 1]))}
     assert verdicts["cross-validation"].k is None
-    assert verdicts["cross-validation"].reason.startswith("cross-validation needs the rows")
+    assert verdicts["cross-validation"].reason.startswith("cross-validation needs all rows in memory")
     assert all(v.k for rule, v in verdicts.items() if rule != "cross-validation")
 
 

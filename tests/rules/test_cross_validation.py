@@ -163,7 +163,7 @@ def test_weighted_rows_are_centred_by_their_weights():
 
 
 def test_without_rows_it_is_refused_with_a_remedy():
-    with pytest.raises(RefusedError, match=r"needs the rows.*gavish-donoho") as caught:
+    with pytest.raises(RefusedError, match=r"needs all rows in memory.*gavish-donoho") as caught:
         decide("cross-validation", spectrum([3, 2, 1]))
     assert caught.value.exit_code == 6
 

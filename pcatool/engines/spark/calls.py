@@ -120,7 +120,8 @@ def error_of_spark(error: BaseException, jvm_output: str = "") -> FileError | Re
             return kind(message.format(*map(show, match.groups())), remedy)
     if type(error).__name__ in ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError", "EOFError"):
         return LostError(
-            "Spark's Java process ended before its work was done", "check the memory of this machine, and try again"
+            "Spark's Java process ended before its work was done, perhaps because this machine ran out of memory",
+            "close other programs, or use a machine with more memory, and run the command again",
         )
     return LostError(f"Spark failed: {_root_cause(text)}", "give --debug to see the whole message")
 

@@ -42,7 +42,8 @@ class ExecutorWatch:
         self._checked_at = now
         if not session.is_running():
             raise LostError(
-                "Spark's Java process ended before its work was done", "check the memory of this machine, and try again"
+                "Spark's Java process ended before its work was done, perhaps because this machine ran out of memory",
+                "close other programs, or use a machine with more memory, and run the command again",
             )
         if session.patience is None:
             return

@@ -69,7 +69,8 @@ def test_a_connection_that_is_gone_is_java_that_ended(error: Exception) -> None:
     assert isinstance(told, LostError)
     assert (
         str(told)
-        == "Spark's Java process ended before its work was done; check the memory of this machine, and try again"
+        == "Spark's Java process ended before its work was done, perhaps because this machine ran out of memory; "
+        "close other programs, or use a machine with more memory, and run the command again"
     )
 
 
