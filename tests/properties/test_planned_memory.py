@@ -155,7 +155,7 @@ def test_of_a_pipe_the_plan_says_that_more_rows_may_take_more(
     done = subprocess.run([program, "fit", "--plan", *words.split()], input=data, capture_output=True, check=True)
     assert b"rows: unknown" in done.stdout
     assert f"memory at the peak: {said} ".encode() in done.stdout
-    assert (b"grows with the number of rows" in done.stdout) == (said == "more than")
+    assert (b"growing with the number of rows" in done.stdout) == (said == "more than")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
