@@ -54,8 +54,8 @@ def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[
         some = ", ".join(f"({listed((columns[j] for j in group), MOST_NAMED)})" for group in apart[:MOST_NAMED])
         more = f" and {counted(len(apart) - MOST_NAMED, 'more group')}" if len(apart) > MOST_NAMED else ""
         reporter.warn(
-            f"no row has cells in more than one of these {grouped(len(apart))} groups of columns: {some}{more}; "
-            "so the data do not determine how components combine the groups"
+            f"no row has values in more than one of these {grouped(len(apart))} groups of columns: {some}{more}; "
+            "so the data do not show how columns of different groups vary together; fit each group by itself"
         )
 
 

@@ -350,8 +350,10 @@ def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
     one, other = _column_statistics(a), _column_statistics(b)
     means = one.mean is not None and other.mean is not None
     stds = one.std is not None and other.std is not None
-    if not stds and not means:
-        return [], "the means and variances of the columns are not known in both models"
+    without_means = _without("means", one.mean is None, other.mean is None)
+    without_stds = _without("standard deviations", one.std is None, other.std is None)
+    if without_means and without_stds:
+        return [], f"{without_means}, and {without_stds}"
     at = {name: j for j, name in enumerate(b.columns)}
     rows = []
     for i, name in enumerate(a.columns):
@@ -362,8 +364,13 @@ def _shifts(a: Model, b: Model) -> tuple[list[dict[str, Any]], str | None]:
             if stds:
                 row |= _std_shift(one, other, i, at[name])
             rows.append(row)
-    unknown = "standard deviations" if means else "means"
-    return rows, None if means and stds else f"the {unknown} are not known in both models"
+    return rows, without_means or without_stds or None
+
+
+def _without(what: str, a: bool, b: bool) -> str:
+    """Return the clause that model A, model B or both contain no `what` of the columns; empty if neither lacks them."""
+    lacking = [name for name, lacks in (("model A", a), ("model B", b)) if lacks]
+    return f"{' and '.join(lacking)} contain{'s' * (len(lacking) == 1)} no {what} of the columns" if lacking else ""
 
 
 def _mean_shift(one: ColumnStatistics, other: ColumnStatistics, i: int, j: int) -> dict[str, Any]:

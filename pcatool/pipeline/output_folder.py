@@ -150,7 +150,9 @@ def columns_of(item: Input) -> list[str]:
 def note_earlier_results(earlier: Sequence[Input], folder: str, reporter: Reporter) -> None:
     """Write a note with the number of earlier results that were left out of the inputs, unless there are none."""
     if earlier:
-        reporter.note(f"left out {counted(len(earlier), 'result')} of an earlier run in {show(shown(folder))}")
+        are = "is" if len(earlier) == 1 else "are"
+        results = f"{counted(len(earlier), 'result')} of an earlier run"
+        reporter.note(f"{show(shown(folder))} holds {results}, which {are} not read as input")
 
 
 class OutputTask(NamedTuple):

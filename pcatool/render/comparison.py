@@ -192,7 +192,7 @@ def _omitted_columns(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line
     if not rows or shown == len(rows):
         return []
     if not any(_change(row) > ROUNDING for row in rows):
-        return [("shown", "no columns, because no mean and no standard deviation has changed; -v shows all columns")]
+        return [("shown", "no columns, because nothing that was compared has changed; -v shows all columns")]
     changed = sum(_change(row) > ROUNDING for row in rows)
     which_columns = "the columns that changed" if changed == shown else f"the {shown} columns that changed most"
     return [("shown", f"{which_columns}; -v shows {counted(len(rows) - shown, 'more column')}")]

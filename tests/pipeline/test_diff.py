@@ -111,7 +111,7 @@ def test_columns_are_matched_by_name() -> None:
     assert [row["column"] for row in facts["column_shifts"]] == ["a", "b", "c"]
     text = comparison_text(facts, everything=False, width=None)
     assert "(columns not standardised; only columns in both models are compared)" in text
-    assert "shown: no columns, because no mean and no standard deviation has changed; -v shows all columns\n" in text
+    assert "shown: no columns, because nothing that was compared has changed; -v shows all columns\n" in text
 
 
 def test_angles_of_fits_are_those_of_their_bases(tmp_path: Path) -> None:
@@ -153,6 +153,17 @@ def test_what_cannot_be_compared_is_refused_or_left_out() -> None:
     facts = pcatool.diff(kernel, pcatool.fit(X[1:], method="kernel", components=2))
     assert "lie in different spaces" in facts["not_compared"]["matched"]
     assert facts["cumulative"]["change"] != 0
+
+
+def test_statistics_that_a_model_lacks_are_named() -> None:
+    X = pd.DataFrame(RNG.normal(size=(50, 2)), columns=list("ab"))
+    full, without = pcatool.fit(X, components=2), pcatool.fit(X, components=2, center=False, updatable=False)
+    for one, other, name in ((full, without, "model B"), (without, full, "model A")):
+        text = comparison_text(pcatool.diff(one, other), everything=False, width=None)
+        assert f"not compared: column shifts, because {name} contains no means of the columns\n" in text
+    again = pcatool.fit(X + 1, components=2, center=False, updatable=False)
+    both = comparison_text(pcatool.diff(without, again), everything=False, width=None)
+    assert "because model A and model B contain no means of the columns\n" in both
 
 
 def test_means_that_were_not_subtracted_are_compared_too() -> None:

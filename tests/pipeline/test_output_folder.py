@@ -145,7 +145,10 @@ def test_earlier_results_are_told_by_their_columns(here: Path, flags: str, plain
     rest = (
         "pcatool: note: 6 of 6 output files are up to date, and are not written again\n" if flags == "--resume" else ""
     )
-    assert said == ["", "pcatool: note: left out 6 results of an earlier run in 'data/scores/'\n" + rest]
+    assert said == [
+        "",
+        "pcatool: note: 'data/scores/' holds 6 results of an earlier run, which are not read as input\n" + rest,
+    ]
     pcatool.transform("m.npz", "data", output="data/scores/", components=1, keep_all=flags == "--keep-all")
 
 
