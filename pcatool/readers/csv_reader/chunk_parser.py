@@ -121,7 +121,7 @@ CONVERTER_BYTES = 15_000
 # Most columns that are not features in a folded table, such as names of the rows: their cells are found one by one.
 FEW_OTHERS = 16
 
-NEWLINE = 10
+NEWLINE, QUOTE = ord("\n"), ord('"')
 
 
 def read_wide(chunk: Chunk, dialect: Dialect, width: int, ignored: Sequence[int] = ()) -> NDArray[np.float64] | None:
@@ -151,8 +151,8 @@ def read_wide(chunk: Chunk, dialect: Dialect, width: int, ignored: Sequence[int]
     lines *= np.uint8((separator - NEWLINE) % 256)
     np.subtract(text, lines, out=lines)
     del data, text  # the chunk still has its text; a copy of it is freed
-    if ignored:
-        _zero(lines, ignored, width)
+    if ignored and not _zeroed(lines, ignored, width):
+        return None
     table = ArrowCsv(dialect, 1, {0: pa.float64()}, empty_lines=True).parse(lines, chunk.rows * width)
     if table is None:
         return None
@@ -173,14 +173,21 @@ def _has_shape(text: NDArray[np.uint8], is_separator: NDArray[np.bool_], rows: i
     )
 
 
-def _zero(lines: NDArray[np.uint8], columns: Sequence[int], width: int) -> None:
-    """Overwrite every character of the cells of these columns with "0"; `lines` is text with one cell on each line."""
+def _zeroed(lines: NDArray[np.uint8], columns: Sequence[int], width: int) -> bool:
+    """Overwrite every character of the cells of these columns with "0"; `lines` is text with one cell on each line.
+
+    Return False where a cell has an odd number of quotes: a separator inside quotes may have cut it in two.
+    """
     ends = np.flatnonzero(lines == NEWLINE)
+    quotes = np.searchsorted(ends, np.flatnonzero(lines == QUOTE))  # the cell of each quote
+    if (np.bincount(quotes, minlength=1) % 2).any():
+        return False
     stops = ends.reshape(-1, width)[:, columns].ravel()
     starts = np.concatenate([[0], ends[:-1] + 1]).reshape(-1, width)[:, columns].ravel()
     lengths = stops - starts
     before = np.cumsum(lengths) - lengths  # characters in the cells before each one
     lines[np.arange(lengths.sum()) + np.repeat(starts - before, lengths)] = ord("0")
+    return True
 
 
 def empty_columns(X: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pcatool.errors import DataError
 from pcatool.options import TableOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import Feature
@@ -80,6 +81,20 @@ def test_text_beside_the_features_does_not_hinder_folding(
     assert [c.to_pylist() for c in folded.passthrough] == [c.to_pylist() for c in expected.passthrough]
 
 
+def test_a_separator_in_quotes_does_not_hide_that_a_row_is_too_short() -> None:
+    rows = cells(3, 6)
+    for row in rows:
+        row[0], row[1] = "a", "b"
+    rows[1][0], rows[1][1] = '"Smith', ' J"'  # one field of the first column; the second one is absent
+    features = tuple(Feature(f"c{j}", j) for j in range(2, WIDTH))
+    for kept in ((), (0, 1)):
+        parser = ChunkParser("wide.csv", PLAIN, WIDTH, features, kept, 2)
+        with pytest.raises(DataError, match=f"line 3: the row has {WIDTH - 1} fields, but the header has {WIDTH}"):
+            parser(Chunk(text_of(rows), 3, 2))
+    rows[1][0], rows[1][1] = 'a "b" c', ""
+    assert parser(Chunk(text_of(rows), 3, 2)).passthrough[0].to_pylist()[1] == 'a "b" c'
+
+
 def test_kinds_of_a_wide_table_with_text_do_not_depend_on_folding(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = cells(4, 5)
     for row, words in zip(rows, ["aNA", "bx", "cy", "d1"], strict=True):
@@ -140,7 +155,6 @@ def test_bad_cell_is_named_with_its_line(tmp_path: object) -> None:
     with Path(path).open("wb") as file:
         file.write(text_of([[f"c{j}" for j in range(WIDTH)], *rows]))
     from pcatool import fit
-    from pcatool.errors import DataError
 
     with pytest.raises(DataError, match=rf"line 4, column 'c{WIDTH - 1}': 'five' is not a number"):
         fit(path)
