@@ -58,7 +58,7 @@ def profile(
             kinds = ("empty" if nothing else "number" for nothing in empty_columns(cells))
             return tuple(Column(*column) for column in zip(names, kinds, strict=True))
     all_columns = range(len(names))
-    unclear = _unclear(chunk, dialect, name) if len(names) >= WIDE else all_columns
+    unclear = _unclear(chunk, dialect, name, len(names)) if len(names) >= WIDE else all_columns
     arrays = ArrowCsv(dialect, len(names), dict.fromkeys(unclear, TEXT)).read(chunk)
     if arrays is None:
         _, texts = parse(chunk, dialect, len(names), (), all_columns, name, line_below_header)
@@ -71,10 +71,14 @@ def profile(
     return tuple(columns)
 
 
-def _unclear(chunk: Chunk, dialect: Dialect, name: str) -> Sequence[int]:
-    """Return the numbers of the columns whose first cell is not a number, or of all columns if there is none."""
+def _unclear(chunk: Chunk, dialect: Dialect, name: str, width: int) -> Sequence[int]:
+    """Return the numbers of the columns whose first cell is not a number.
+
+    All `width` columns are returned if every first cell is a number, or if the first row has another width.
+    """
     _, cells = next(rows_of(chunk, dialect, name))
-    return [i for i, cell in enumerate(cells) if not _is_number(cell, dialect)] or range(len(cells))
+    unclear = [i for i, cell in enumerate(cells) if not _is_number(cell, dialect)]
+    return unclear if unclear and len(cells) == width else range(width)
 
 
 class _Texts(Mapping[int, Sequence[str]]):

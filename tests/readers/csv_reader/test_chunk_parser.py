@@ -106,6 +106,16 @@ def test_kinds_of_a_wide_table_with_text_do_not_depend_on_folding(monkeypatch: p
     assert found == kinds.profile(chunk, names, PLAIN, "wide.csv", 2)
 
 
+@pytest.mark.parametrize("more", [["1"], ["x", "y"]])
+def test_a_first_row_that_is_too_long_is_refused(tmp_path: Path, more: list[str]) -> None:
+    from pcatool import fit
+
+    rows = [[f"c{j}" for j in range(WIDTH)], ["x", *["1"] * (WIDTH - 1), *more], ["1"] * WIDTH]
+    (tmp_path / "wide.csv").write_bytes(text_of(rows))
+    with pytest.raises(DataError, match=f"line 2: the row has {WIDTH + len(more)} fields, but the header has {WIDTH}"):
+        fit(tmp_path / "wide.csv")
+
+
 def test_memory_is_reckoned_for_the_chunks_that_a_file_has(tmp_path: Path) -> None:
     def reading(rows: int, at_once: int) -> int:
         path = tmp_path / f"{rows}.csv"

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from pcatool.errors import DataError
 from pcatool.options import TableOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import Feature
+from pcatool.readers.csv_reader import chunk_parser
+from pcatool.readers.csv_reader import table as table_module
 from pcatool.readers.csv_reader.table import CsvTable
 from readers.by_letter import Joined, states
 from readers.reading import Pieces, number, same_bits
@@ -59,6 +62,20 @@ def expected(text: str, features: list[int], kept: list[int], width: int) -> Any
 @settings(max_examples=often(250), deadline=None)
 @given(tables(), st.integers(1, 40), st.booleans(), st.data())
 def test_tables(table: tuple[str, int], piece: int, eager: bool, data: st.DataObject) -> None:
+    check(table, piece, eager, data)
+
+
+@settings(max_examples=often(250), deadline=None)
+@given(tables(), st.integers(1, 40), st.booleans(), st.data())
+def test_tables_read_as_very_wide_ones(table: tuple[str, int], piece: int, eager: bool, data: st.DataObject) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunk_parser, "WIDE", 1)
+        patch.setattr(table_module, "WIDE", 1)
+        check(table, piece, eager, data)
+
+
+def check(table: tuple[str, int], piece: int, eager: bool, data: st.DataObject) -> None:
+    """Read a table in pieces, and compare its numbers, kept cells, places and errors with the expected ones."""
     text, width = table
     columns = st.integers(0, width - 1)
     features = data.draw(st.lists(columns, min_size=1, unique=True))
