@@ -223,10 +223,17 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     settings: list[tuple[int, int]] = []
     library = SimpleNamespace(mallopt=lambda what, value: settings.append((what, value)))
     monkeypatch.setattr(memory, "_c_library", lambda: library)
+    monkeypatch.setattr(memory, "_tuned", False)
+    memory.share_one_heap()
+    assert settings == []  # a process of a user of the Python API
     memory.tune_allocator()
-    assert settings == [(-3, 32 << 20), (-1, 256 << 20), (-8, 1)]
+    assert settings == [(-3, 32 << 20), (-1, 256 << 20)]
+    memory.share_one_heap()
+    assert settings[2:] == [(-8, 1)]
+    monkeypatch.setattr(memory, "_tuned", False)
     monkeypatch.setattr(memory, "_c_library", object)
     memory.tune_allocator()
+    memory.share_one_heap()
     memory.release_free_memory()
 
 
