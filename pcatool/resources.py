@@ -24,7 +24,6 @@ __all__ = [
     "or_admitting",
     "parse_size",
     "release_free_memory",
-    "share_one_heap",
     "size_text",
     "tune_allocator",
 ]
@@ -105,31 +104,20 @@ def or_admitting(remedy: str, need: int) -> str:
     return f"{remedy}, or give {admits}" if admits else remedy
 
 
-# Whether `tune_allocator` was called: in processes of the program, and not in those of users of the Python API.
-_tuned = False
-
-
-def tune_allocator() -> None:
-    """Make the GNU C library keep freed memory; do nothing with another C library.
+def tune_allocator(*, one_heap: bool = True) -> None:
+    """Make the GNU C library keep freed memory, in one heap if asked; do nothing with another C library.
 
     Blocks of a few MB are allocated and freed all the time; returning each to the system and fetching it again is slow.
+    With `one_heap`, all threads share a heap, since a heap per thread would never return to the system what its thread
+    has freed. This keeps a fit within its plan, at no cost in time; `transform` takes a third longer on some machines,
+    where threads wait for each other. Call before the first thread starts.
     """
-    global _tuned
     with suppress(AttributeError):  # not the GNU C library
         mallopt = _c_library().mallopt
         mallopt(M_MMAP_THRESHOLD, 32 << 20)
         mallopt(M_TRIM_THRESHOLD, 256 << 20)
-        _tuned = True
-
-
-def share_one_heap() -> None:
-    """Make the threads of the program share one heap, for a fit whose memory is planned; call before they start.
-
-    A heap per thread would never return to the system what its thread has freed. A shared one makes threads wait for
-    each other: `transform` of 500,000 x 50 then took 0.95 s instead of 0.7 s, a fit of the same rows no longer.
-    """
-    if _tuned:
-        _c_library().mallopt(M_ARENA_MAX, 1)
+        if one_heap:
+            mallopt(M_ARENA_MAX, 1)
 
 
 def release_free_memory() -> None:

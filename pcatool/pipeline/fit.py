@@ -30,7 +30,7 @@ from pcatool.readers.rows import USES_INCOMPLETE, rows_to_fit
 from pcatool.readers.schema import ColumnChoice
 from pcatool.readers.streams import read_whole
 from pcatool.registry import METHODS
-from pcatool.resources import free_bytes, parse_size, share_one_heap
+from pcatool.resources import free_bytes, parse_size
 from pcatool.rules.base import Evidence
 from pcatool.solvers.plan import Plan, in_flight, scoring_bytes
 from pcatool.stores.uri import is_remote, plain_name
@@ -77,7 +77,6 @@ class Job(NamedTuple):
 
     def open(self) -> Inputs:
         """Return the open inputs."""
-        share_one_heap()
         return Inputs(self.data, self.table, self.reporter)
 
     @property
