@@ -98,8 +98,8 @@ def test_rows_on_the_same_terminal_tell_enough(houses: Path, plain_environment: 
 
 
 def test_an_error_finds_the_line_gone(folder: Path, plain_environment: dict[str, str]) -> None:
-    for i in range(20):
-        (folder / f"{i:02}.csv").write_text(ROWS)
+    for i in range(20):  # enough rows that the line is drawn before the last file is met
+        (folder / f"{i:02}.csv").write_text("a,b\n" + "1,2\n2,1\n" * 50_000)
     (folder / "20.csv").write_text("a,b\n1,x\n")
     with Window([*EAGER, "fit", "*.csv", "-o", "m.npz"], plain_environment, cwd=folder, width=400) as window:
         assert window.ended() == 3
