@@ -66,7 +66,7 @@ def set_environment() -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     from pcatool.resources import tune_allocator
 
-    tune_allocator(one_heap=sys.argv[1:2] not in (["transform"], ["reconstruct"]))  # the others plan their memory
+    tune_allocator()
 
 
 def is_memory_limited() -> bool:
