@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array, Runner
+from pcatool.errors import grouped
 from pcatool.kernels.base import Kernel, row_slices
 from pcatool.kernels.functions import EPS
 from pcatool.kernels.lanczos import leading_pairs
@@ -71,16 +72,16 @@ def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) ->
     `definite` and `flat_spectrum` describe the kernel: no negative eigenvalues; leading eigenvalues nearly equal.
     """
     if n <= LAPACK_MAX_ROWS:
-        return LAPACK, f"{n} rows: all eigenvalues at once take a moment"
+        return LAPACK, f"all eigenvalues of {grouped(n)} rows are computed quickly"
     if not definite:
-        return LAPACK, "eigenvalues may be negative, so all of them are looked at"
+        return LAPACK, "the kernel may have negative eigenvalues, so all eigenvalues are computed"
     if isinstance(wish, str):
-        return LAPACK, "a rule looks at every eigenvalue"
+        return LAPACK, "the rule for the number of components needs every eigenvalue"
     if flat_spectrum:
-        return LAPACK, "the leading eigenvalues are nearly equal"
+        return LAPACK, "the leading eigenvalues are nearly equal, so Lanczos would be slow"
     if isinstance(wish, int) and wish > n // ROWS_PER_COMPONENT:
-        return LAPACK, f"{wish} components are more than a {ROWS_PER_COMPONENT}th of {n} rows"
-    return LANCZOS, f"few components of {n} rows"
+        return LAPACK, f"{grouped(wish)} components of {grouped(n)} rows are too many for Lanczos"
+    return LANCZOS, f"few components of {grouped(n)} rows"
 
 
 def expected_space(n: int, wish: Wish, most_rank: int | None) -> int | None:
@@ -197,7 +198,7 @@ def solve(
             return spectrum
         before_lapack()
         doing("solving")
-        reason = f"Lanczos would need more than {most_vectors(n, wish)} vectors"
+        reason = f"Lanczos would need more than {grouped(most_vectors(n, wish))} vectors"
     with threads(thread_count(n)):
         values, vectors = np.linalg.eigh(K)
     values, vectors = values[::-1], vectors[:, ::-1]

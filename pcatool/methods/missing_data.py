@@ -172,7 +172,7 @@ class IncompletePCA(PCA):
             return plan
         if rows.complete and (census := take_census(rows, problem)).missing.any():
             check_census(census, problem)
-        return plan._replace(solver=EM, reason=f"where cells are missing; else {plan.solver}: {plan.reason}")
+        return plan._replace(solver=EM, reason=f"if cells are missing; if none is, solver {plan.solver}: {plan.reason}")
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources) -> Rows:
         """Return the rows of the fit, as `PCA.rows` does.
@@ -325,17 +325,17 @@ def _fit_components(rows: Rows | SparseRows, problem: Problem, census: Census, e
         fitted, solution = fit(k)
         choice = decide(wish, evidence(solution, problem))
         if isinstance(wish, int) or wish == "all" or choice.k < k or (isinstance(wish, float) and choice.k == k):
-            return fitted, choice if choice.k <= k else Choice(k, "as many as there are cells and rows for")
+            return fitted, choice if choice.k <= k else Choice(k, "the largest number that the cells and rows allow")
         strong = max(int(np.count_nonzero(fitted.eigenvalues[:k] > WEAK * fitted.noise_variance)), 1)
         if strong < k or k == most:
-            return fit(strong)[0], Choice(strong, f"as many as stand out of the noise; {wish} would take more")
+            return fit(strong)[0], Choice(strong, f"only these stand out from the noise; -k {wish} would need more")
         k = min(2 * k, most)
 
 
 def _reason(fitted: EMFit) -> str:
     """Return the reason for the solver, as recorded in the model."""
     if fitted.iterations == 0:
-        return "cells are missing only in rows that have none: PCA of the others"
+        return "every row has either all of its cells or none: PCA of the rows with cells"
     return f"cells are missing: probabilistic PCA by EM, {fitted.iterations} steps"
 
 

@@ -272,10 +272,9 @@ class PCA:
             or not self._doubtful(solved, problem)
         ):
             return solved
-        what = f"{name} cannot tell the smallest eigenvalues from rounding"
-        again = self._solve_with(
-            FALLBACK_SOLVER, f"{what}; solved again from the rows, which fit in memory", rows, problem
-        )
+        what = f"solver {name} could not tell the smallest eigenvalues from rounding errors"
+        reason = f"{what}, so the fit was repeated with {FALLBACK_SOLVER} on the rows, which fit in memory"
+        again = self._solve_with(FALLBACK_SOLVER, reason, rows, problem)
         return (
             again
             if again.largest_error <= solved.largest_error or again.solution.rank > solved.solution.rank

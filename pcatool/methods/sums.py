@@ -63,7 +63,7 @@ def fit_from_statistic(
     `reason` explains the choice of the solver; by default it says that the sums were kept. Raise `RefusedError` if a
     rule needs the rows, or if the sums hold no component that is distinguishable from rounding error.
     """
-    reason = f"from the sums kept of {statistic.centre.rows} rows" if reason is None else reason
+    reason = f"from stored sums over {grouped(statistic.centre.rows)} rows" if reason is None else reason
     if rule := rule_with_rows(parse_components(options.components)):
         raise RefusedError(
             f"-k {rule} needs the rows, but a model keeps only sums over rows",

@@ -89,6 +89,9 @@ DATA, OLDER = "data.csv", "older.npz"
 # Placeholder for the columns of a table of triples.
 TRIPLES = "user,item,value"
 
+# Beginnings of the reason in models that were made from sums; earlier versions wrote the second.
+FROM_SUMS = ("from stored sums", "from the sums kept of")
+
 
 class FitCommand(NamedTuple):
     """A `pcatool fit` command, and remarks for the user."""
@@ -120,7 +123,7 @@ def fit_command(model: Model, output: str = "model.npz", components: int | str |
         remarks.append(
             f"replace {OLDER} with the file of the older model: the model does not hold the name of this file"
         )
-    if str(meta.get("reason", "")).startswith("from the sums kept of"):
+    if str(meta.get("reason", "")).startswith(FROM_SUMS):
         remarks.append(
             "the model was made by update, merge, subtract or refit, from the sums that models keep: "
             "a fit of all its rows gives the same model, except for rounding"

@@ -131,7 +131,7 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
             share = f"{table.cumulative[-1]:.6g} of the {evidence.whole}"
             raise RefusedError(f"{keep} {share}, not {wish:g}", "fit with a larger -k")
         k = min(k or evidence.rank, evidence.rank)
-        return Choice(k, f"the smallest that keeps {wish:g} of the {evidence.whole}")
+        return Choice(k, f"the smallest number that keeps {wish:g} of the {evidence.whole}")
     name, number = split_rule(wish)
     if evidence.method != "pca" and name not in SPECTRAL_RULES:
         raise RefusedError(

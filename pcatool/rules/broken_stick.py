@@ -29,4 +29,6 @@ def pieces(p: int) -> Array:
 def broken_stick(evidence: Evidence, number: float | None = None) -> Choice:
     """Choose the leading components whose share is above that of the same piece of the stick; `number` is not used."""
     p = evidence.possible
-    return leading_passing(above(evidence.shares, pieces(p)), f"share above the broken stick's of {p} pieces")
+    return leading_passing(
+        above(evidence.shares, pieces(p)), f"share above the broken-stick expectation for {p} pieces"
+    )

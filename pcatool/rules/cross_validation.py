@@ -53,8 +53,9 @@ def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
     roots = np.ones(len(Y)) if evidence.weights is None else np.sqrt(evidence.weights())
     errors = errors_left_out(Y, roots, evidence.centered, evidence.seed)
     k = int(np.argmin(errors))
-    test = f"smallest error on cells left out, of 0 to {len(errors) - 1} components"
-    return Choice(min(k, evidence.rank), test) if k else Choice(1, f"{test}: none helps, so 1 is kept")
+    if k:
+        return Choice(min(k, evidence.rank), f"smallest error on left-out cells, of 0 to {len(errors) - 1} components")
+    return Choice(1, "0 components have the smallest error on left-out cells, but a model needs at least 1")
 
 
 def bytes_of_rows(n: int, d: int) -> int:

@@ -21,5 +21,7 @@ def elbow(evidence: Evidence, number: float | None = None) -> Choice:
     # more eigenvalues than there are rows.
     k = largest_drop(evidence.eigenvalues[: max(evidence.possible, min(evidence.n, evidence.d))])
     return (
-        Choice(k, f"the largest drop is after {k}") if k else Choice(evidence.rank, "no eigenvalue drops below another")
+        Choice(k, f"the largest drop is after eigenvalue {k}")
+        if k
+        else Choice(evidence.rank, "all eigenvalues are equal, so the rank")
     )

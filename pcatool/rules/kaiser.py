@@ -18,4 +18,4 @@ __all__ = ["kaiser"]
 def kaiser(evidence: Evidence, number: float | None = None) -> Choice:
     """Choose the leading components with eigenvalues above the mean eigenvalue; `number` is not used."""
     mean = evidence.total_variance / evidence.varying
-    return leading_passing(above(evidence.spectrum, mean), f"eigenvalue above their mean {mean:.4g}")
+    return leading_passing(above(evidence.spectrum, mean), f"eigenvalue above the mean {mean:.4g}")

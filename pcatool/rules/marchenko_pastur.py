@@ -25,12 +25,12 @@ def marchenko_pastur(evidence: Evidence, number: float | None = None) -> Choice:
     """Choose the leading components with eigenvalues above the edge of noise; `number` is not used."""
     median_eigenvalue = float(np.median(evidence.spectrum))
     if median_eigenvalue == 0:
-        return Choice(evidence.rank, "over half of the eigenvalues are 0: there is no noise, so the rank")
+        return Choice(evidence.rank, "more than half of the eigenvalues are 0, so there is no noise: the rank")
     beta = aspect(evidence)
     factor = (1 + sqrt(beta)) ** 2 / median(beta)
     return leading_passing(
         above(evidence.spectrum, factor * median_eigenvalue),
-        f"eigenvalue past the edge of noise, {factor:.4g} x the median",
+        f"eigenvalue above {factor:.4g} x the median, the edge of noise",
     )
 
 

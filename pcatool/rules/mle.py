@@ -47,7 +47,7 @@ def mle(evidence: Evidence, number: float | None = None) -> Choice:
     if rank < evidence.possible:
         return Choice(rank, f"columns depend on each other and leave no noise outside {rank} dimensions, so the rank")
     k = int(np.argmax(log_evidence(evidence.spectrum, evidence.n, evidence.varying))) + 1
-    return Choice(k, f"the most probable of 1 to {rank - 1}")
+    return Choice(k, f"the most probable number from 1 to {rank - 1}")
 
 
 def log_evidence(eigenvalues: Array, n: int, d: int) -> Array:

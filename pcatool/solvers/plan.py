@@ -45,24 +45,38 @@ COLUMNS_PER_COMPONENT = 20
 def choose(problem: Problem) -> tuple[str, str]:
     """Return the name of the solver for a problem with `--solver auto`, and the reason, as stored in the model."""
     d, n = problem.d, problem.n
+    size = f"{grouped(d)} x {grouped(d)}"
     if n is not None and 2 * n <= d:
-        return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
+        return "dual", inner_products_text(n, d)
     if d <= SCATTER_COLUMNS and problem.needs_small_eigenvalues:
-        return "tsqr", "one pass, backward stable: whitening divides by the small eigenvalues, too"
+        return "tsqr", "whitening divides by small eigenvalues, so they must be accurate: tsqr is backward stable"
     if d <= SCATTER_COLUMNS:
-        return "covariance", f"one pass, a {d} x {d} scatter, whatever the number of rows"
+        return "covariance", f"one pass over the rows and a {size} scatter matrix, however many rows there are"
     if n is not None and n < d:
-        return "dual", f"{n} rows of {d} columns: a {d} x {d} scatter is too large"
+        return "dual", f"{grouped(n)} rows of {grouped(d)} columns: a {size} scatter matrix would be too large"
     if isinstance(problem.wish, int) and problem.wish * COLUMNS_PER_COMPONENT <= d:
-        return "randomized", f"{problem.wish} of {d} components: neither d x d nor n x n need be formed"
-    return "covariance", f"a {d} x {d} scatter: {not_randomized(problem.wish)}"
+        return "randomized", few_components_text(problem.wish, d)
+    return "covariance", f"a {size} scatter matrix: {not_randomized(problem.wish)}"
+
+
+def inner_products_text(n: int, d: int) -> str:
+    """Return the reason for `dual` for n rows of d columns."""
+    rows, columns = grouped(n), grouped(d)
+    matrices = f"the {rows} x {rows} matrix of inner products is smaller than the {columns} x {columns} scatter matrix"
+    return f"{rows} rows of {columns} columns: {matrices}"
+
+
+def few_components_text(wish: int | float, d: int) -> str:
+    """Return the reason for `randomized`, for a number of components or a share of the variance of d columns."""
+    kept = counted(wish, "component") if isinstance(wish, int) else f"-k {wish}"
+    return f"{kept} of {grouped(d)} columns: no {grouped(d)} x {grouped(d)} scatter matrix is needed"
 
 
 def not_randomized(wish: int | float | str) -> str:
     """Return the reason why `--solver auto` does not choose `randomized` for these components."""
     if isinstance(wish, int):
-        return f"{counted(wish, 'component')} are too many for solver randomized".replace(",", "")
-    return f"with -k {wish}, the number of components is not known before the fit"
+        return f"{counted(wish, 'component')} are too many for solver randomized"
+    return f"solver randomized needs a number of components, not -k {wish}"
 
 
 # Bytes of the program before any data: 70 MB with Arrow and numpy, 85 MB with Parquet and the part of scipy that some

@@ -71,7 +71,7 @@ class Randomized:
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         if d <= min(k + EXTRA_DIRECTIONS, WHOLE_SPACE_COLUMNS):
             return Covariance().estimate(d, n, k)
-        # Two copies of a block in `of_block` below: the rows about their origin, and about their mean.
+        # Two copies of a block: the rows about their mean in `of_block` below, and freed memory too small for a block.
         return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA_DIRECTIONS), copies=2)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
@@ -94,7 +94,10 @@ class Randomized:
             def of_block(block: Block) -> Array:
                 X, w = block
                 # Subtract the origin first: the mean in one double lacks digits if columns lie far from 0.
-                Y = ((X - centre.origin) - (centre.high + centre.low) if problem.center else X) / sigma
+                Y = X - centre.origin if problem.center else X.copy()
+                if problem.center:
+                    Y -= centre.high + centre.low
+                Y /= sigma
                 return np.asarray(Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V)))
 
             total = rows.reduce(ArraySum(of_block, V.nbytes))

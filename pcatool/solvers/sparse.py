@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.arrays import Array
+from pcatool.errors import grouped
 from pcatool.linalg.blas import factorise_both, thread_count, threads
 from pcatool.linalg.sparse import ShiftedRows, SparseRows
 from pcatool.linalg.spectrum import (
@@ -38,7 +39,14 @@ from pcatool.solvers.base import (
     scale_of,
 )
 from pcatool.solvers.covariance import Covariance, scatter_bytes
-from pcatool.solvers.plan import COLUMNS_PER_COMPONENT, DUAL_ROWS, SCATTER_COLUMNS, not_randomized
+from pcatool.solvers.plan import (
+    COLUMNS_PER_COMPONENT,
+    DUAL_ROWS,
+    SCATTER_COLUMNS,
+    few_components_text,
+    inner_products_text,
+    not_randomized,
+)
 from pcatool.solvers.randomized import by_products, krylov_bytes
 
 __all__ = ["choose_sparse", "estimate_sparse", "solve_sparse"]
@@ -52,15 +60,16 @@ GIVEN_BYTES, SCALED_BYTES, TRANSPOSED_BYTES = 24, 32, 72
 def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
     """Return the name of the solver whose method is used, and the reason; like `plan.choose`, for n sparse rows."""
     d, wish = problem.d, problem.wish
+    size = f"{grouped(d)} x {grouped(d)}"
     if n <= DUAL_ROWS and (2 * n <= d or d > SCATTER_COLUMNS):
-        return "dual", f"{n} rows of {d} columns: the {n} x {n} inner products are the smaller problem"
+        return "dual", inner_products_text(n, d)
     if d <= SCATTER_COLUMNS:
-        return "covariance", f"a {d} x {d} scatter, from the given cells"
+        return "covariance", f"a {size} scatter matrix, computed from the given cells"
     if isinstance(wish, float) or (isinstance(wish, int) and wish * COLUMNS_PER_COMPONENT <= min(n, d)):
-        return "randomized", f"{wish} of {d} components: neither d x d nor n x n need be formed"
+        return "randomized", few_components_text(wish, d)
     if n < d:
-        return "dual", f"{n} x {n} inner products: {not_randomized(wish)}"
-    return "covariance", f"a {d} x {d} scatter: {not_randomized(wish)}"
+        return "dual", f"a {grouped(n)} x {grouped(n)} matrix of inner products: {not_randomized(wish)}"
+    return "covariance", f"a {size} scatter matrix: {not_randomized(wish)}"
 
 
 def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:

@@ -245,7 +245,7 @@ def test_a_plan_fits_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     out, error = capsys.readouterr()
     solver, reason, rows, passes, memory = out.splitlines()
     assert (error, solver) == ("", "solver: covariance")
-    assert reason == "reason: one pass, a 2 x 2 scatter, whatever the number of rows"
+    assert reason == "reason: one pass over the rows and a 2 x 2 scatter matrix, however many rows there are"
     assert (rows, passes) == ("rows: about 5; columns: 2", "passes over the data: 1")
     assert re.fullmatch(r"memory at the peak: about [\d.]+ MB", memory)
     assert answer("fit", HOUSES, "--plan", "--json") == 0

@@ -56,11 +56,11 @@ def test_gives_up_within_its_space() -> None:
 @pytest.mark.parametrize(
     ("n", "wish", "definite", "flat", "name", "why"),
     [
-        (1024, 3, True, False, "lapack", "at once"),
+        (1024, 3, True, False, "lapack", "are computed quickly"),
         (5000, 10, True, False, "lanczos", "few components"),
         (5000, 0.9, True, False, "lanczos", "few components"),
-        (5000, 313, True, False, "lapack", "313 components are more than a 16th"),
-        (5000, 10, False, False, "lapack", "may be negative"),
+        (5000, 313, True, False, "lapack", "313 components of 5,000 rows are too many"),
+        (5000, 10, False, False, "lapack", "may have negative eigenvalues"),
         (5000, "all", True, False, "lapack", "every eigenvalue"),
         (5000, 2, True, True, "lapack", "nearly equal"),
     ],

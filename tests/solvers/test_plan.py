@@ -42,15 +42,15 @@ TABLE = [
 def test_table(d: int, n: int | None, solver: str) -> None:
     name, reason = choose(Problem(names_of(d), n))
     assert name == solver
-    assert str(d) in reason
+    assert f"{d:,}" in reason
 
 
 @pytest.mark.parametrize(
     ("wish", "reason"),
     [
-        (0.99, "a 4500 x 4500 scatter: with -k 0.99, the number of components is not known before the fit"),
-        ("kaiser", "a 4500 x 4500 scatter: with -k kaiser, the number of components is not known before the fit"),
-        (1500, "a 4500 x 4500 scatter: 1500 components are too many for solver randomized"),
+        (0.99, "a 4,500 x 4,500 scatter matrix: solver randomized needs a number of components, not -k 0.99"),
+        ("kaiser", "a 4,500 x 4,500 scatter matrix: solver randomized needs a number of components, not -k kaiser"),
+        (1500, "a 4,500 x 4,500 scatter matrix: 1,500 components are too many for solver randomized"),
     ],
 )
 def test_reason_of_a_large_scatter(wish: int | float | str, reason: str) -> None:

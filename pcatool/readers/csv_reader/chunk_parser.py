@@ -302,7 +302,9 @@ class ChunkParser:
         whole = size if alone else sys.maxsize
         texts = min(parts * text, whole) + min(2 * text, 2 * max(whole - parts * text, 0) + text)
         numbers = 8 * min(parts * cells, int(whole / max(row, 1.0)) * len(self.features))
-        return texts + max(parts - QUEUED_TASKS, 1) * parsing + numbers
+        # The last chunk of each file is shorter, and leaves freed memory that the next, longer one does not fit into.
+        holes = 0 if alone else text + parsing
+        return texts + max(parts - QUEUED_TASKS, 1) * parsing + numbers + holes
 
     @property
     def _is_wide(self) -> bool:
