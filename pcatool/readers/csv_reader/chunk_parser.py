@@ -118,6 +118,10 @@ WIDE = 1000
 # Bytes of one of Arrow's converters of columns.
 CONVERTER_BYTES = 15_000
 
+# Bytes for each column to open a file while another is read, and of freed memory that does not fit the next file's
+# chunks, which have other lengths: measured with 15,000 to 37,000 columns.
+OPENING_BYTES = 2_700
+
 # Most columns that are not features in a folded table, such as names of the rows: their cells are found one by one.
 FEW_OTHERS = 16
 
@@ -225,7 +229,7 @@ class ChunkParser:
         Raise `BadCell` for a feature cell that is not a finite number (or, in a boolean column, neither true nor
         false), and `DataError` for a ragged row, bytes that are not UTF-8, or a NUL byte.
         """
-        clean = None if self.unclean_lines or self._is_wide else self._parse_clean(chunk)
+        clean = None if self.unclean_lines or self.is_wide else self._parse_clean(chunk)
         if clean is not None and len(self.features) == self.width:
             return clean  # every cell was read as a number, so all bytes are ASCII
         check_utf8(chunk, self.name)
@@ -241,7 +245,7 @@ class ChunkParser:
         if self._has_text_after_quote(chunk):
             return self._parse_requoted(chunk) or self._parse_exactly(chunk)
         return (
-            (self._parse_folded(chunk) if self._is_wide else None)
+            (self._parse_folded(chunk) if self.is_wide else None)
             or (self._parse_by_arrow(chunk, self._as_numbers) if self._as_numbers is not None else None)
             or self._parse_by_arrow(chunk, self._as_text)
             or self._parse_exactly(chunk)
@@ -282,7 +286,7 @@ class ChunkParser:
         """Number of rows to cut for each chunk, chosen by the number of features."""
         d = len(self.features)
         # Folded columns have no cost of their own, so half a block is enough; the text is then in memory four times.
-        return block_rows(d) // 2 if self._is_wide else rows_at_once(d)
+        return block_rows(d) // 2 if self.is_wide else rows_at_once(d)
 
     def bytes_at_once(self, row: float, size: int | None, parts: int, *, alone: bool = False) -> int:
         """Return the estimated memory, in bytes, for reading `parts` chunks at the same time.
@@ -295,19 +299,18 @@ class ChunkParser:
         text, cells = int(rows * row), int(rows * len(self.features))
         # While a chunk is parsed, it needs its text again (three times where it is folded: its lines, and Arrow's copy
         # with room to grow), and for each cell its end and its value as Arrow's column and as part of the block.
-        parsing = (3 if self._is_wide else 1) * text + 20 * cells
-        if self.width >= WIDE and not self._is_wide:
+        parsing = (3 if self.is_wide else 1) * text + 20 * cells
+        if self.width >= WIDE and not self.is_wide:
             parsing += CONVERTER_BYTES * (len(self.features) + len(self.passthrough))
         # Each chunk keeps its text and its block (8 bytes a cell); the cutter's buffer is there twice while it grows.
         whole = size if alone else sys.maxsize
         texts = min(parts * text, whole) + min(2 * text, 2 * max(whole - parts * text, 0) + text)
         numbers = 8 * min(parts * cells, int(whole / max(row, 1.0)) * len(self.features))
-        # The last chunk of each file is shorter, and leaves freed memory that the next, longer one does not fit into.
-        holes = 0 if alone else text + parsing
-        return texts + max(parts - QUEUED_TASKS, 1) * parsing + numbers + holes
+        opening = 0 if alone else OPENING_BYTES * len(self.features)
+        return texts + max(parts - QUEUED_TASKS, 1) * parsing + numbers + opening
 
     @property
-    def _is_wide(self) -> bool:
+    def is_wide(self) -> bool:
         """Whether to try `_parse_folded` first: there are many features, plain numbers, and few other columns."""
         plain = self._as_numbers is not None and not any(f.boolean for f in self.features)
         return len(self.features) >= WIDE and plain and len(self._others) <= FEW_OTHERS

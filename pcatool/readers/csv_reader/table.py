@@ -30,6 +30,7 @@ from pcatool.readers.csv_reader.hints import (
 from pcatool.readers.csv_reader.reference import BOOLEANS, parse
 from pcatool.readers.csv_reader.split import Chunk, RowCutter, check_utf8, rows_of
 from pcatool.readers.opener import OpenedInput
+from pcatool.resources import release_free_memory
 
 __all__ = ["CsvTable", "TsvTable", "all_numbers", "profile"]
 
@@ -435,16 +436,16 @@ class CsvTable:
         run: Runner = run_serially,
     ) -> Iterator[Part]:
         """Yield all rows in order, as chunks of text, each with the parser of the table."""
-        parser = ChunkParser(
-            self.name, self.dialect, len(self.columns), tuple(features), tuple(passthrough), self._line_below_header
-        )
-        height = parser.rows_at_once
-        self._parser = parser
+        width, line = len(self.columns), self._line_below_header
+        parser = ChunkParser(self.name, self.dialect, width, tuple(features), tuple(passthrough), line)
+        self._parser, height = parser, parser.rows_at_once
         while (chunk := self._cutter.rows(height, eager=eager)) is not None:
             if not self._bytes_a_row:
                 self._bytes_a_row = self._cutter.bytes_a_row
                 self._most_parts = self._expected_parts(chunk)
             yield CsvPart(chunk, parser)
+        if self._one_of_many and parser.is_wide:
+            release_free_memory()  # the chunks of the next file have other lengths
 
     def _expected_parts(self, first: Chunk) -> int | None:
         """Return an estimate of the number of chunks: at most one too many if all rows are as long as those of `first`.
