@@ -34,6 +34,11 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # parameters of ma
 # of 700 columns with missing cells. With one heap, threads wait for each other: a third more time on some machines.
 HEAPS = 2
 
+# Blocks of this size and more return to the system when they are freed; kept, they would leave holes that blocks of
+# other sizes do not fit into: up to 40 MB beyond the plan of a fit. Smaller blocks are allocated and freed all the
+# time; to fetch each from the system again would take half as long again.
+LARGE_BLOCK = 4 << 20
+
 # Unit of a size -> exponent of 1000 or 1024.
 UNIT_EXPONENTS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
@@ -109,14 +114,13 @@ def or_admitting(remedy: str, need: int) -> str:
 
 
 def tune_allocator() -> None:
-    """Make the GNU C library keep freed memory, in `HEAPS` heaps; do nothing with another C library.
+    """Make the GNU C library keep freed memory below LARGE_BLOCK, in HEAPS heaps; do nothing with another C library.
 
-    Blocks of a few MB are allocated and freed all the time; returning each to the system and fetching it again is slow.
     Call before the first thread starts.
     """
     with suppress(AttributeError):  # not the GNU C library
         mallopt = _c_library().mallopt
-        mallopt(M_MMAP_THRESHOLD, 32 << 20)
+        mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK)
         mallopt(M_TRIM_THRESHOLD, 256 << 20)
         mallopt(M_ARENA_MAX, HEAPS)
 

@@ -224,7 +224,7 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     library = SimpleNamespace(mallopt=lambda what, value: settings.append((what, value)))
     monkeypatch.setattr(memory, "_c_library", lambda: library)
     memory.tune_allocator()
-    assert settings == [(-3, 32 << 20), (-1, 256 << 20), (-8, memory.HEAPS)]
+    assert settings == [(-3, memory.LARGE_BLOCK), (-1, 256 << 20), (-8, memory.HEAPS)]
     monkeypatch.setattr(memory, "_c_library", object)
     memory.tune_allocator()
     memory.release_free_memory()
