@@ -41,6 +41,7 @@ __all__ = [
     "percent",
     "printable",
     "reword_for_model",
+    "reword_for_only_feature",
     "show",
 ]
 
@@ -247,6 +248,7 @@ def null_option(value: str) -> str:
 # Advice to leave columns out of a fit, with the argument of -x as a shell reads it; -x among other options.
 QUOTED = r"(?:'[^']*'|\"'\"|[^\s;,()'\"]|,(?=\S))+"
 LEAVE_OUT = re.compile(rf"(leave (?:it|them|the columns?)) out with -x(?: ({QUOTED}))?")
+OR_LEAVE_OUT = re.compile(rf", or {LEAVE_OUT.pattern}")
 EXCLUDING = re.compile(rf"(?: -x {QUOTED})+(?= \(column )")
 
 
@@ -258,6 +260,12 @@ def reword_for_model(text: str, without: Callable[[str], str]) -> str:
     """
     text = EXCLUDING.sub("", text)
     return LEAVE_OUT.sub(lambda found: f"{found[1]} out of the model with {without(found[2] or '')}", text)
+
+
+def reword_for_only_feature(text: str) -> str:
+    """Return a message of a reader without the advice to leave a column out, for a table with a single feature."""
+    left = OR_LEAVE_OUT.sub("", text)
+    return text if left == text else left.replace(", give ", ", or give ")
 
 
 def nearest_file_hint(path: str) -> str:
@@ -469,6 +477,8 @@ def near_columns(names: Sequence[str], present: Sequence[str], used: Collection[
 class MissingColumns(DataError):
     """Columns that are needed but missing; the message lists the nearest columns, or else the present columns."""
 
+    names: tuple[str, ...] = ()  # the missing columns; an error from another process lacks them
+
     def __init__(
         self, names: Sequence[str], present: Sequence[str], where: str, remedy: str = "", used: Collection[str] = ()
     ) -> None:
@@ -485,3 +495,4 @@ class MissingColumns(DataError):
             are = "columns are:" if len(present) > 1 else "only column is"
             message += f" (the {are} {listed(present)})"
         super().__init__(message, remedy)
+        self.names = tuple(names)

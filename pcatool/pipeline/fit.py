@@ -85,15 +85,18 @@ class Job(NamedTuple):
         memory = self.options.memory
         return parse_size(memory) if memory is not None else max(free_bytes() // 2, SMALL_JOB)
 
-    @property
-    def remedy(self) -> str:
-        """Hint of the error for missing cells: the options that allow missing cells."""
+    def remedy(self, columns: ColumnChoice) -> str:
+        """Return the hint of the error for missing cells in `columns`: the options that allow missing cells."""
         drop = "give --missing drop to leave out rows with missing cells"
         if self.columns_of_model is not None:
             return drop
-        complete = self.options.method == "pca" and self.options.weights is None
-        others = ", --missing mean or em to use these rows" if complete else ""
-        return f"{drop}{others}, or -x to leave out a column"
+        ways = [drop]
+        if self.options.method == "pca" and self.options.weights is None:
+            ways.append("--missing mean or em to use these rows")
+        if len(columns.features) > 1:
+            ways.append("-x to leave out a column")
+        *others, last = ways
+        return f"{', '.join(others)}, or {last}" if others else last
 
 
 # --- rows ---
@@ -118,7 +121,8 @@ def open_rows(job: Job, inputs: Inputs, counts: RowCounts, run: Runner) -> FitRo
 
         table, items = table_to_fit(inputs, job.options, job.select, counts, job.reporter, run)
         return FitRows(None, items, None, table)
-    return rows_of(job.options, inputs, columns_of(job, inputs, run), counts, run, job.remedy)
+    columns = columns_of(job, inputs, run)
+    return rows_of(job.options, inputs, columns, counts, run, job.remedy(columns))
 
 
 def columns_of(job: Job, inputs: Inputs, run: Runner) -> ColumnChoice:
@@ -148,9 +152,8 @@ def rows_of(
 
 def read_blocks(job: Job, inputs: Inputs, run: Runner) -> Iterator[Array]:
     """Return the rows of a job in blocks, without counting them."""
-    blocks: Iterator[Array] = rows_of(
-        job.options, inputs, columns_of(job, inputs, run), RowCounts(), run, job.remedy
-    ).rows
+    columns = columns_of(job, inputs, run)
+    blocks: Iterator[Array] = rows_of(job.options, inputs, columns, RowCounts(), run, job.remedy(columns)).rows
     return blocks
 
 
@@ -368,7 +371,7 @@ def _sums_of_splits(
     counts.join(summed.record.row_counts)
     summed.record.report(inputs, job.reporter)
     if options.missing == "error" and counts.incomplete:
-        raise counts.error(job.remedy)
+        raise counts.error(job.remedy(columns))
     return summed.sums
 
 

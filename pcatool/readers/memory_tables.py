@@ -15,7 +15,7 @@ import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, block_rows, run_serially
-from pcatool.errors import BadCell, DataError, UsageError, check_memory, show
+from pcatool.errors import BadCell, DataError, UsageError, check_memory, reword_for_only_feature, show
 from pcatool.readers.arrow_columns import column_of, has_value, plain_column
 from pcatool.readers.arrow_parts import ArrowPart
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, bad_cell_remedy
@@ -379,6 +379,7 @@ class ArrowTable(MemoryTable):
                 place = f"{self.name}, row {found.bad.row + 1}"
                 name, bad = self.columns[column].name, found.bad
                 remedy = bad.remedy or bad_cell_remedy(bad.value, name, column)
+                remedy = reword_for_only_feature(remedy) if len(features) == 1 else remedy
                 raise BadCell(place, name, bad.value, bad.why, remedy)
             table = table.set_column(column, self.columns[column].name, found.numbers)
         needed = sorted(used | set(passthrough))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -130,9 +131,25 @@ class RowCounts:
         has = "has" if self.incomplete == 1 else "have"
         return DataError(
             f"{grouped(self.incomplete)} of {grouped(self.rows)} rows {has} missing cells: {columns}{more}; "
-            f"the first incomplete {'row is' if len(self.places) == 1 else 'rows are'} in {' and '.join(self.places)}",
+            f"the first incomplete {'row is' if len(self.places) == 1 else 'rows are'} in {_list_places(self.places)}",
             remedy,
         )
+
+
+def _list_places(places: Sequence[str]) -> str:
+    """Return places such as `x.csv, line 3` as a phrase, with each file named once: `x.csv, lines 3, 5 and 8`."""
+    phrases = []
+    for (name, unit), group in groupby(map(_split_place, places), key=lambda place: place[:2]):
+        *others, last = (number for _, _, number in group)
+        phrases.append(f"{name}, {unit}s {', '.join(others)} and {last}" if others else f"{name}, {unit} {last}")
+    return ", and ".join(phrases)
+
+
+def _split_place(place: str) -> tuple[str, str, str]:
+    """Return the name of the table, the unit (line or row) and the number of a place such as `x.csv, line 3`."""
+    name, _, where = place.rpartition(", ")
+    unit, _, number = where.partition(" ")
+    return name, unit, number
 
 
 def _spread(counts: NDArray[np.int64]) -> tuple[int, float, int]:

@@ -18,7 +18,7 @@ import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, run_serially
-from pcatool.errors import BadCell, DataError, PcatoolError, show
+from pcatool.errors import BadCell, DataError, PcatoolError, reword_for_only_feature, show
 from pcatool.readers.base import Batch, Part, RoundedCell, Table, all_finite, bad_cell_remedy, has_above_2_53
 from pcatool.readers.inputs import Inputs, Piece
 from pcatool.readers.labels import Classes
@@ -108,6 +108,8 @@ class CheckedReading(NamedTuple):
         try:
             return self._read(piece.position, piece.table, piece.part)
         except PcatoolError as error:
+            if len(self.chosen.features) == 1:
+                error.reword(reword_for_only_feature)
             return ParsedPiece(piece.position, error=self.inputs.bad_files.skippable_error(piece.position, error))
 
     def _read(self, position: int, table: Table, part: Part) -> ParsedPiece:

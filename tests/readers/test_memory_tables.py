@@ -131,9 +131,9 @@ def test_data_frames_that_cannot_be_read() -> None:
     with pytest.raises(DataError, match="two columns of the frame are called 'a'; rename one of the columns"):
         read(pd.DataFrame([[1, 2]], columns=["a", "a"]))
     mixed = pd.DataFrame({"a": [1, 2], "mixed": [1, "x"]})
-    for columns in ((), ("mixed",)):
+    for columns, remedy in (((), "give .*, or leave the column out"), (("mixed",), "or give --null-value x if the .*")):
         with pytest.raises(
-            DataError, match="the table, row 2, column 'mixed': 'x' is not a number; correct the cell, give"
+            DataError, match=rf"the table, row 2, column 'mixed': 'x' is not a number; correct the cell, {remedy}"
         ):
             read(mixed, columns)
     assert read(mixed, ("a",))[0] == ("a",)

@@ -55,3 +55,34 @@ def test_options_of_text_that_change_nothing_are_noted(tmp_path: Path) -> None:
 def test_a_name_with_a_nul_byte_is_refused() -> None:
     with pytest.raises(pcatool.DataError, match="a column name has a NUL byte"):
         pcatool.fit(pa.table({"a\0": [1, 2, 3], "b": [1, 3, 2]}))
+
+
+CELL = "t.csv, line 3, column 'a': 'x' is not a number; correct the cell, "
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ("a", f'{CELL}or give null_value="x" if the value means missing'),
+        ("a,b", f'{CELL}give null_value="x" if the value means missing, or leave the column out with exclude="a"'),
+    ],
+)
+def test_the_only_feature_cannot_be_left_out(columns: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\nx,3\n4,5\n")
+    with pytest.raises(pcatool.DataError) as caught:
+        pcatool.fit(tmp_path / "t.csv", columns=columns)
+    assert str(caught.value).endswith(said)
+    table = pa.table({"a": [1.0, None, 3.0], "b": [1.0, 2.0, 4.0]})
+    with pytest.raises(pcatool.DataError) as caught:
+        pcatool.fit(table, columns=columns)
+    assert ("exclude to leave out a column" in str(caught.value)) == (columns == "a,b")
+
+
+def test_the_first_incomplete_rows_are_listed_by_file(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("a,b\n1,2\n3,\n4,5\n")
+    (tmp_path / "2.csv").write_text("a,b\n,2\n,\n4,\n")
+    for names, places in (("1", "1.csv, line 3;"), ("2", "2.csv, lines 2, 3 and 4;")):
+        with pytest.raises(pcatool.DataError, match=f"in .*{places}"):
+            pcatool.fit(tmp_path / f"{names}.csv")
+    with pytest.raises(pcatool.DataError, match=r"in .*1\.csv, line 3, and .*2\.csv, lines 2 and 3;"):
+        pcatool.fit([str(tmp_path / "1.csv"), str(tmp_path / "2.csv")])
