@@ -103,6 +103,7 @@ MAGICS = {b"\x1f\x8b\x08": "gzip", b"\x28\xb5\x2f\xfd": "zstd"} | {
 }
 # Compressed bytes that are read at a time: few, since data may unpack to a thousand times their size.
 READ_BYTES = 1 << 16
+END_MISSING = "the end is missing"
 
 
 def compression_of(head: bytes) -> str | None:
@@ -137,7 +138,7 @@ class MemberReader:
             self._compressed = self._compressed or self._stream.read(READ_BYTES)
             if not self._compressed:
                 if self._member is not None:
-                    raise damaged_error(self._name, self._kind, "the end is missing")
+                    raise damaged_error(self._name, self._kind, END_MISSING)
                 return b""
             self._unpack()
         data = self._unpacked.read(size)
@@ -183,7 +184,8 @@ class ZstdReader:
             return bytes(self._file.read(size))
         except (OSError, ValueError) as error:
             check_memory(error)
-            raise damaged_error(self._name, self._kind, str(error)) from None
+            reason = END_MISSING if "Truncated" in str(error) else str(error)  # Arrow: Truncated compressed stream
+            raise damaged_error(self._name, self._kind, reason) from None
 
     def ready(self) -> bool:
         return self._stream.ready()

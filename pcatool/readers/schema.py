@@ -21,6 +21,7 @@ from pcatool.readers.select_columns import (
     find_triples,
     find_weights,
     match_features,
+    vector_element,
 )
 
 __all__ = ["ColumnChoice", "FirstInput", "NewColumns", "Schema", "SchemaFacts"]
@@ -323,8 +324,8 @@ class Schema:
         named = weights is not None or labels
         if self.nameless and not named and not {c.name for c in columns}.issuperset(same.names):
             return same._replace(by_position=True)
+        _check_widths(where, columns, same.names, same.widths or {}, "the model")
         features = match_features(same.names, same.booleans, columns, where)
-        _check_widths(where, columns, features, same.widths or {}, "the model")
         weight = [] if weights is None else [find_weights(weights, columns, where)]
         known = label_numbers if label_kernel == "delta" else labels
         labelled = find_labels(labels, label_kernel, columns, where, known)
@@ -424,11 +425,11 @@ class Schema:
         remedy = ""
         if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in chosen.names):
             remedy = "if the names c1, c2, ... come from --no-header or an array, give --no-header or an array here too"
-        features = match_features(chosen.names, chosen.booleans, table.columns, table.name, remedy)
-        _check_widths(table.name, table.columns, features, chosen.widths or {}, "the model")
+        _check_widths(table.name, table.columns, chosen.names, chosen.widths or {}, "the model")
         if table is not self._first.table or self._facts is not None:
             first = self._first.table.name if self._facts is None else self._facts.name
-            _check_widths(table.name, table.columns, features, self._widths, first)
+            _check_widths(table.name, table.columns, chosen.names, self._widths, first)
+        features = match_features(chosen.names, chosen.booleans, table.columns, table.name, remedy)
         self._matched = table.columns, chosen, features
         return features
 
@@ -457,16 +458,20 @@ class Schema:
 
 
 def _check_widths(
-    where: str, columns: Sequence[Column], features: Sequence[Feature], widths: Mapping[str, int], name: str
+    where: str, columns: Sequence[Column], names: Sequence[str], widths: Mapping[str, int], name: str
 ) -> None:
     """Raise DataError if the vectors of a column are not as long as in `name`, the first input or the model.
 
-    `widths` are the lengths in `name`, by column name; `where` is the table of `columns`. A longer vector would
-    otherwise be cut off silently.
+    `widths` are the lengths in `name`, by column name; `where` is the table of `columns`. Only vectors with an element
+    in `names` are checked. A longer vector would otherwise be cut off silently.
     """
-    for i in dict.fromkeys(f.column for f in features if f.element is not None):
-        column = columns[i]
-        known = widths.get(column.name, column.width)
+    vectors = {column.name: column for column in columns if column.kind == "vector" and column.name in widths}
+    if not vectors:
+        return
+    present = {column.name for column in columns}
+    elements = [element for each in names if each not in present and (element := vector_element(each))]
+    for column in (vectors[of] for of in dict.fromkeys(of for of, _ in elements) if of in vectors):
+        known = widths[column.name]
         if column.width and known and column.width != known:
             raise DataError(
                 f"{where}, column {show(column.name)}: the vectors have length {grouped(column.width)}, but in {name} "

@@ -100,6 +100,13 @@ def test_packed_data_cut_off_are_never_a_short_table(kind: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", PACKERS)
+def test_packed_data_cut_off_lack_the_end(kind: str, tmp_path: Path) -> None:
+    whole = PACKERS[kind](TEXT.encode())
+    with pytest.raises(DataError, match=rf"the {kind} data are damaged or cut off \(the end is missing\)"):
+        read(write(tmp_path, whole[:-1]))
+
+
+@pytest.mark.parametrize("kind", PACKERS)
 def test_packed_in_another_encoding_or_another_format(kind: str, tmp_path: Path) -> None:
     assert read(write(tmp_path, PACKERS[kind](TEXT.encode("utf-16")))).rows == ROWS
     parquet.write_table(pa.table({"a": [1.0, 2.0], "b": [3, 4]}), tmp_path / "t.parquet")

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pytest
+from pyarrow import parquet
 
+import pcatool
+from pcatool.errors import DataError
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.progress import Reporter
 from pcatool.readers.inputs import Inputs
@@ -28,3 +33,20 @@ def test_the_first_table_gives_each_choice_its_own_columns(tmp_path: Path) -> No
     other = inputs.columns.choose(SelectOptions(("c",)))
     for choice in (one, other, one):
         assert tuple(feature.name for feature in inputs.columns.match(inputs.first, choice)) == choice.names
+
+
+@pytest.mark.parametrize("length", [2, 4])
+def test_vectors_of_another_length_are_refused_by_their_length(length: int, tmp_path: Path) -> None:
+    def table(width: int) -> pa.Table:
+        return pa.table({"v": np.random.default_rng(width).normal(size=(9, width)).tolist()})
+
+    parquet.write_table(table(3), tmp_path / "first.parquet")
+    parquet.write_table(table(length), tmp_path / "other.parquet")
+    model = pcatool.fit(tmp_path / "first.parquet")
+    for use in (pcatool.transform, pcatool.update):
+        with pytest.raises(DataError, match=f"'v': the vectors have length {length}, but in the model their length is"):
+            use(model, tmp_path / "other.parquet")
+    with pytest.raises(
+        DataError, match=rf"length {length}, but in .*first\.parquet their length is 3; give vectors as"
+    ):
+        pcatool.fit([str(tmp_path / f"{name}.parquet") for name in ("first", "other")])
