@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool.errors import DataError, UsageError, counted, grouped, show
+from pcatool.errors import DataError, MissingColumns, UsageError, counted, grouped, show
 from pcatool.missing.project import IncompleteScorer, policy_for_rows, policy_for_scores
 from pcatool.model.model import Model, component_name
 from pcatool.options import ApplyOptions, EngineOptions, TableOptions
@@ -231,7 +231,13 @@ def _apply(
             what = f"the column of users and a column of the output are both called {show(keep[0])}"
             raise UsageError(what, "rename the column of users")
     else:
-        keep = inputs.columns.keep(options.keep, options.keep_all)
+        try:
+            keep = inputs.columns.keep(options.keep, options.keep_all)
+        except MissingColumns as error:
+            results = [name for name in scorer.names if name in error.names]
+            if results:
+                error.add_remedy(f"results such as {show(results[0])} are in the output without --keep")
+            raise
         if work.fill and options.keep_all:  # reconstructed columns are not passed through a second time
             keep = tuple(name for name in keep if name not in work.names)
     choice = choice._replace(passthrough=keep)

@@ -110,7 +110,7 @@ class ColumnNames:
             raise UsageError("a column name is empty", "separate column names by single commas")
         found = self._exactly(term) or self._exactly(term.strip())
         if not found:
-            raise MissingColumns([term], self.names, self.where)
+            raise MissingColumns([term], self.names, self.where, "correct the name, or name another column")
         return found
 
     def _exactly(self, term: str) -> list[int]:
@@ -202,7 +202,7 @@ def match_columns(names: Sequence[str], columns: Sequence[Column], where: str) -
     places = places_of(columns)
     missing = [name for name in names if name not in places]
     if missing:
-        raise MissingColumns(missing, [c.name for c in columns], where)
+        raise MissingColumns(missing, [c.name for c in columns], where, "add the column, or rename a column")
     return [_only_place(name, places, where) for name in names]
 
 
