@@ -211,8 +211,9 @@ def _abilities(facts: Mapping[str, Any]) -> list[Line]:
 
 
 def _columns(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of the table of columns, without `std` if the model is not standardised: all are 1 then."""
     rows = facts["column_statistics"]
-    return {name: [row[name] for row in rows] for name in rows[0]}
+    return {name: [row[name] for row in rows] for name in rows[0] if name != "std" or facts["standardized"]}
 
 
 def _arrays(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -87,6 +87,14 @@ def test_a_terminal_gets_the_words_of_a_pipe(path: Path) -> None:
     assert max(map(len, narrow)) <= 60
 
 
+def test_std_is_shown_only_if_the_columns_are_divided_by_it() -> None:
+    X = np.random.default_rng(4).normal(size=(9, 2)) * [1, 5]
+    for standardize in (False, True):
+        text = inspection_text(pcatool.inspect(pcatool.fit(X, standardize=standardize)), everything=True, width=None)
+        header = next(line.split() for line in text.splitlines() if line.startswith("column "))
+        assert header == ["column", "mean", *["std"][: int(standardize)], "variance"]
+
+
 def test_digits_follow_the_bounds() -> None:
     model = pcatool.load_model(DATA / "format_2" / "all.npz")
     assert [row["digits"] for row in pcatool.inspect(model)["variance"]] == [14, 13, 11, 11]
