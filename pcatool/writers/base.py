@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import DataError, UsageError, show
 from pcatool.options import OutputOptions
 from pcatool.registry import WRITERS
 from pcatool.stores.uri import plain_name
-from pcatool.writers.cells import row_slices
+from pcatool.writers.cells import CONVERT_COLUMN, TextlessType, row_slices
 from pcatool.writers.sink import Data, Sink, uncompressed_name
 
 __all__ = ["PassthroughFields", "TextWriter", "Values", "Writer", "format_name", "open_writer", "output_names"]
@@ -88,6 +88,20 @@ class TextWriter(Writer):
     def format_slice(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
         """Return the text of a slice of a block, at most a few thousand rows."""
 
+    def texts_of(self, passthrough: Sequence[pa.Array], text_of: Callable[[pa.Array], pa.Array]) -> list[pa.Array]:
+        """Return the passed-through columns as text; raise `DataError` for a column whose type has no text form."""
+        texts = []
+        for name, column in zip(self.names, passthrough, strict=False):  # the results are named after these
+            try:
+                texts.append(text_of(column))
+            except TextlessType:
+                raise DataError(
+                    f"column {show(name)} has the type {column.type}, which pcatool cannot write to CSV, TSV or JSON "
+                    "Lines",
+                    CONVERT_COLUMN,
+                ) from None
+        return texts
+
     def format(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
         """Return the text of a block of rows, made slice by slice."""
         rows = row_slices(len(values))
@@ -128,7 +142,7 @@ def output_names(passthrough: PassthroughFields, names: Sequence[str]) -> list[s
     if duplicate is not None:
         raise UsageError(
             f"two output columns have the name {show(duplicate)}",
-            "rename the column in the input, or name only other columns with --keep",
+            "rename this column in the input, or do not copy it: give --keep with other columns only",
         )
     return all_names
 

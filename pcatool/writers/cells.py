@@ -12,10 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.errors import DataError
-
 __all__ = [
     "CONVERT_COLUMN",
+    "TextlessType",
     "as_text",
     "decoded",
     "floats",
@@ -25,17 +24,22 @@ __all__ = [
     "row_slices",
     "string_bytes",
     "strings",
-    "textless",
 ]
 
 # Remedy for a column whose type a format cannot hold: most such types have a form in no other format either.
-CONVERT_COLUMN = "convert the column to another type, such as text, or leave the column out"
+CONVERT_COLUMN = (
+    "convert the column before the run, for example to text, or do not copy it: give --keep with other columns only"
+)
 
 # 64-bit offsets: a block of long text may pass the 2 GB that `pa.string()` can hold.
 TEXT_TYPE = pa.large_string()
 
 # Rows joined at a time: their strings stay in the processor's cache.
 ROWS_PER_SLICE = 4096
+
+
+class TextlessType(Exception):
+    """The cells of a column have a type that has no text form."""
 
 
 def strings(data: bytes, ends: NDArray[np.int64], validity: pa.Buffer | None = None) -> pa.Array:
@@ -120,7 +124,7 @@ def decoded(column: pa.Array) -> pa.Array:
 def as_text(column: pa.Array) -> pa.Array:
     """Return a column as text, in Arrow's format for its type, NaN as null.
 
-    The column comes from `decoded` and is not nested. Raise `DataError` for a type without a text form.
+    The column comes from `decoded` and is not nested. Raise `TextlessType` for a type without a text form.
     """
     kind = column.type
     if pa.types.is_floating(kind):
@@ -134,12 +138,7 @@ def as_text(column: pa.Array) -> pa.Array:
             return binary_text(column)
         raise
     except pa.ArrowNotImplementedError:
-        raise textless(kind) from None
-
-
-def textless(kind: pa.DataType) -> DataError:
-    """Return the error for a column with cells of a type that has no text form."""
-    return DataError(f"cells of type {kind} cannot be written as text", CONVERT_COLUMN)
+        raise TextlessType from None
 
 
 def is_binary(kind: pa.DataType) -> bool:

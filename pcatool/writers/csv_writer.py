@@ -66,7 +66,7 @@ class CsvWriter(TextWriter):
         return memoryview(out.getvalue())
 
     def format_slice(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
-        cells = [self.cells(column) for column in passthrough]
+        cells = self.texts_of(passthrough, self.cells)
         cells += [numbers_as_text(column, self.float_format) for column in values.T]
         return string_bytes(joined([joined(cells, self.delimiter, self.missing), literal("\n")]))
 

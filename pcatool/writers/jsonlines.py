@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from pcatool.errors import UsageError, show
 from pcatool.writers.base import PassthroughFields, TextWriter, Values
-from pcatool.writers.cells import TEXT_TYPE, as_text, decoded, joined, literal, numbers_as_text, string_bytes, textless
+from pcatool.writers.cells import (
+    TEXT_TYPE,
+    TextlessType,
+    as_text,
+    decoded,
+    joined,
+    literal,
+    numbers_as_text,
+    string_bytes,
+)
 from pcatool.writers.sink import Data, Sink
 
 __all__ = ["JsonLinesWriter", "cells_at", "json_tokens"]
@@ -49,7 +58,7 @@ class JsonLinesWriter(TextWriter):
         super().__init__(sink, passthrough, names, float_format=float_format)
 
     def format_slice(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
-        cells = [json_tokens(column) for column in passthrough]
+        cells = self.texts_of(passthrough, json_tokens)
         cells += [
             numbers_as_text(np.where(np.isfinite(column), column, np.nan), self.float_format) for column in values.T
         ]
@@ -79,13 +88,16 @@ def json_objects(names: Sequence[str], cells: Sequence[pa.Array]) -> pa.Array:
 
 
 def json_tokens(column: pa.Array) -> pa.Array:
-    """Return the JSON text of each cell of a column of any type; null for a missing, NaN or infinite cell."""
+    """Return the JSON text of each cell of a column of any type; null for a missing, NaN or infinite cell.
+
+    Raise `TextlessType` for a type without a text form.
+    """
     import pyarrow.compute as pc
 
     column = decoded(column)
     kind = column.type
     if pa.types.is_union(kind):
-        raise textless(kind)
+        raise TextlessType
     if pa.types.is_struct(kind):
         return struct_tokens(column)
     if pa.types.is_map(kind):

@@ -318,8 +318,9 @@ def test_a_type_without_text_is_refused() -> None:
         with pytest.raises(DataError) as caught:
             kept_cells(cells)
         assert re.fullmatch(
-            "cells of type (month_day_nano_interval|sparse_union.*) cannot be written as text; convert the column to "
-            "another type, such as text, or leave the column out",
+            r"column '\w+' has the type (month_day_nano_interval|.*sparse_union.*), which pcatool cannot write to CSV, "
+            r"TSV or JSON Lines; convert the column before the run, for example to text, or do not copy it: give "
+            r"--keep with other columns only",
             str(caught.value),
         )
 

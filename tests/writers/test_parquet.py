@@ -169,7 +169,7 @@ def test_a_type_parquet_does_not_have() -> None:
         parquet({"ok": pa.nulls(1), "t": pa.array([(1, 2, 3)], pa.month_day_nano_interval())}, np.ones((1, 1)))
     assert str(caught.value) == (
         "Parquet cannot store column 't' of type month_day_nano_interval; "
-        "convert the column to another type, such as text, or leave the column out"
+        "convert the column before the run, for example to text, or do not copy it: give --keep with other columns only"
     )
 
 
