@@ -43,6 +43,8 @@ INFLATED, ENOUGH = 3.0, 30
 # Ratio of variances from which the noise of the smaller column has no digits left.
 UNEQUAL = 1e10
 
+NO_MORE_ALLOWED = "the largest number that the cells and rows allow"
+
 # Largest number of names, and of groups of names, in a warning.
 MOST_NAMED = 3
 
@@ -325,11 +327,21 @@ def _fit_components(rows: Rows | SparseRows, problem: Problem, census: Census, e
         fitted, solution = fit(k)
         choice = decide(wish, evidence(solution, problem))
         if isinstance(wish, int) or wish == "all" or choice.k < k or (isinstance(wish, float) and choice.k == k):
-            return fitted, choice if choice.k <= k else Choice(k, "the largest number that the cells and rows allow")
-        strong = max(int(np.count_nonzero(fitted.eigenvalues[:k] > WEAK * fitted.noise_variance)), 1)
+            return fitted, choice if choice.k <= k else Choice(k, NO_MORE_ALLOWED)
+        strong = int(np.count_nonzero(fitted.eigenvalues[:k] > WEAK * fitted.noise_variance))
         if strong < k or k == most:
-            return fit(strong)[0], Choice(strong, f"only these stand out from the noise; -k {wish} would need more")
+            kept = max(strong, 1)
+            return fit(kept)[0], Choice(kept, f"{_why_no_more(strong, most)}; -k {wish} would need more components")
         k = min(2 * k, most)
+
+
+def _why_no_more(strong: int, most: int) -> str:
+    """Return why a model keeps no more components: `strong` of them stand out from the noise, `most` can be fitted."""
+    if strong == 0:
+        return "no component stands out from the noise, so the first one is kept"
+    if strong == most:
+        return NO_MORE_ALLOWED
+    return f"only {'this component stands' if strong == 1 else 'these components stand'} out from the noise"
 
 
 def _reason(fitted: EMFit) -> str:

@@ -143,9 +143,11 @@ class Model:
     def check_basis(self) -> None:
         """Raise `ModelError` unless `basis` has at most d columns, orthonormal; a subclass checks its own arrays."""
         if self.meta.get("method") == "kernel" or "kernel" in self.meta:
-            raise ModelError("the settings describe a kernel model, but the array 'dual_vectors' is missing")
+            raise ModelError("the settings describe a kernel model, but array 'dual_vectors' is missing")
         if self.k > self.d:
-            raise ModelError(f"basis has {self.k} components, but the model has only {counted(self.d, 'column')}")
+            raise ModelError(
+                f"array 'basis' has {self.k} components, but the model has only {counted(self.d, 'column')}"
+            )
         check_orthonormal(self.basis, "basis")
 
     @property

@@ -233,7 +233,7 @@ def _names(array: np.ndarray[Any, Any], name: str) -> tuple[str, ...]:
     try:
         return tuple(array.tolist())
     except (SystemError, ValueError):  # code points beyond Unicode
-        raise _unusable(name, "a name in columns is not valid text") from None
+        raise _unusable(name, "a name in array 'columns' is not valid text") from None
 
 
 def _kind(arrays: Mapping[str, Any]) -> type[Model]:
@@ -329,7 +329,7 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
     Raise `ModelError` if the text is not plain JSON, or has no format version or a newer one than this program reads.
     """
     if arrays["meta"].shape != () or arrays["meta"].dtype.kind != "U":
-        raise _unusable(name, "the array 'meta' is not text")
+        raise _unusable(name, "array 'meta' is not text")
     try:
         # Code points beyond Unicode pass `encode`, but not `decode`.
         meta = json.loads(str(arrays["meta"]).encode().decode())
@@ -338,9 +338,9 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
     except MemoryError:
         raise
     except Exception:
-        raise _unusable(name, "the array 'meta' is not plain JSON with a format_version") from None
+        raise _unusable(name, "array 'meta' is not plain JSON with the setting 'format_version'") from None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise _unusable(name, f"its format_version is {show(version)}, not a whole number of at least 1")
+        raise _unusable(name, f"the setting 'format_version' is {show(version)}, not a whole number of at least 1")
     if version > FORMAT_VERSION:
         raise ModelError(
             f"{show(name)} has format version {version}, but this pcatool reads versions up to {FORMAT_VERSION}",
@@ -387,7 +387,7 @@ def _check_arrays(
     """
     listed = meta.get("arrays")
     if not isinstance(listed, dict):
-        raise _unusable(name, "the array 'meta' lists no arrays")
+        raise _unusable(name, "array 'meta' lists no arrays")
     for key, array in arrays.items():
         if key == "meta":
             continue

@@ -35,7 +35,7 @@ MIN_CHECKED_VARIANCE = 1e-280
 # Number of leading components that are checked against the sums over rows.
 CHECKED_COMPONENTS = 8
 
-UNSORTED = "eigenvalues are not in descending order, or an eigenvalue is below 0"
+UNSORTED = "the eigenvalues are not in descending order, or an eigenvalue is below 0"
 
 # Components may be reordered to match an older model if their eigenvalues are nearly equal: the difference is at most
 # this share of the eigenvalue that belongs to the place.
@@ -49,40 +49,42 @@ def check_model(model: Model) -> None:
     """Raise `ModelError` if shapes, values and settings of a model do not fit together."""
     d = len(model.columns)
     if model.basis.ndim != 2:
-        raise ModelError(f"basis has {model.basis.ndim} dimensions, not 2")
+        raise ModelError(f"array 'basis' has {model.basis.ndim} dimensions, not 2")
     shapes = {"mean": (d,), "std": (d,), "basis": (d, model.basis.shape[1])}
     shapes |= {name: (d,) for name in OPTIONAL if getattr(model, name) is not None}
     for name, shape in shapes.items():
         found = getattr(model, name).shape
         if found != shape:
-            raise ModelError(f"{name} has shape {found}, but {d} columns need {shape}")
+            raise ModelError(f"array {show(name)} has shape {found}, but {d} columns need {shape}")
     if model.eigenvalues.ndim != 1 or model.eigenvalues.size < model.k:
-        raise ModelError(f"eigenvalues have shape {model.eigenvalues.shape}, but the model has {model.k} components")
+        raise ModelError(
+            f"array 'eigenvalues' has shape {model.eigenvalues.shape}, but the model has {model.k} components"
+        )
     if d < 1 or model.k < 1 or model.n_samples < 1:
         raise ModelError(
             f"it has {d} columns, {model.k} components, {model.n_samples} rows: each number must be at least 1"
         )
     for name in ("mean", "std", "basis", "eigenvalues", "total_variance", *shapes):
         if not np.all(np.isfinite(getattr(model, name))):
-            raise ModelError(f"{name} has a value that is not finite")
+            raise ModelError(f"array {show(name)} has a value that is not finite")
     if np.any(model.std <= 0):
-        raise ModelError("std has a value that is not above 0")
+        raise ModelError("array 'std' has a value that is not above 0")
     if not model.centered and model.mean.any():
-        raise ModelError("mean is not 0, but the model is not centred")
+        raise ModelError("array 'mean' is not 0, but the model is not centred")
     if np.any(model.eigenvalues < 0) or ("aligned" not in model.meta and np.any(np.diff(model.eigenvalues) > 0)):
         raise ModelError(UNSORTED)
     if model.total_variance <= 0:
-        raise ModelError(f"total_variance is {model.total_variance}, not above 0")
+        raise ModelError(f"array 'total_variance' is {model.total_variance}, not above 0")
     if not float(np.sum(model.eigenvalues)) <= model.total_variance * (1 + 1e-6):
-        raise ModelError("eigenvalues add up to more than total_variance")
+        raise ModelError("the eigenvalues add up to more than array 'total_variance'")
     if len(set(model.columns)) < d:
         raise ModelError("two columns have the same name")
     try:
         "".join(model.columns).encode("utf-8")
     except (UnicodeError, SystemError):  # SystemError: code points beyond Unicode, in a damaged file
-        raise ModelError("a name in columns is not valid text") from None
+        raise ModelError("a name in array 'columns' is not valid text") from None
     if model.variances is not None and np.any(model.variances < 0):
-        raise ModelError("variances has a value below 0")
+        raise ModelError("array 'variances' has a value below 0")
     model.check_basis()
     _check_settings(model)
     _check_aligned(model)
@@ -134,7 +136,7 @@ def _check_settings(model: Model) -> None:
     if model.whitening == "none":
         return
     if "epsilon" not in model.meta:
-        raise ModelError("the model whitens, but epsilon is missing")
+        raise ModelError("the model whitens, but the setting 'epsilon' is missing")
     if not np.all(model.whitening_divisors() > 0):
         raise ModelError("whitening would divide by an eigenvalue of 0")
 
@@ -143,11 +145,11 @@ def _check_scale(model: Model) -> None:
     """Raise `ModelError` if `std` is not 1 or, in a standardised model, not the standard deviations of the columns."""
     if not model.standardized:
         if np.any(model.std != 1):
-            raise ModelError("std is not 1, but the model is not standardised")
+            raise ModelError("array 'std' is not 1, but the model is not standardised")
     elif model.variances is not None:
         checked = (model.variances > MIN_CHECKED_VARIANCE) & (model.variances < 1 / MIN_CHECKED_VARIANCE)
         if not np.allclose(np.square(model.std[checked]), model.variances[checked], rtol=TOLERANCE, atol=0):
-            raise ModelError("the model is standardised, but std does not match the column variances")
+            raise ModelError("the model is standardised, but array 'std' does not match the column variances")
 
 
 def _check_aligned(model: Model) -> None:
@@ -160,10 +162,10 @@ def _check_aligned(model: Model) -> None:
     if not len(places):
         return
     if "kernel" in model.meta:
-        raise ModelError("aligned is set, which a kernel model cannot have")
+        raise ModelError("the file has the setting 'aligned', but a kernel model cannot have this setting")
     if not model.k <= len(places) <= len(model.eigenvalues):
         listed = counted(len(places), "component")
-        raise ModelError(f"aligned lists {listed}, but must list {model.k} to {len(model.eigenvalues)}")
+        raise ModelError(f"the setting 'aligned' lists {listed}, but must list {model.k} to {len(model.eigenvalues)}")
     values, by_size = model.eigenvalues, model.eigenvalues.copy()
     by_size[places] = values[: len(places)]
     if np.any(np.diff(by_size) > 0):
@@ -171,14 +173,16 @@ def _check_aligned(model: Model) -> None:
     moved = np.flatnonzero(places != np.arange(len(places)))
     too_different = np.abs(values[moved] - by_size[moved]) > NEAR_EQUAL * by_size[moved]
     if np.any(too_different) or np.any(values[moved] == 0):
-        raise ModelError("aligned changes the order of eigenvalues that are not nearly equal")
+        raise ModelError("the setting 'aligned' swaps components whose eigenvalues are not nearly equal")
 
 
 def check_orthonormal(B: Array, name: str) -> None:
     """Raise `ModelError` if the columns of B (d, k) are not orthonormal; `name` is the name of B in the message."""
     residual = orthonormality(B)
     if not residual <= TOLERANCE:
-        raise ModelError(f"{name} is not orthonormal: |B^T B - I| is {residual:.1e}, the bound is {TOLERANCE:.0e}")
+        raise ModelError(
+            f"array {show(name)} is not orthonormal: |B^T B - I| is {residual:.1e}, the bound is {TOLERANCE:.0e}"
+        )
 
 
 # --- settings ---
@@ -271,17 +275,21 @@ def check_settings(meta: Mapping[str, Any], sizes: Sizes) -> None:
     method = meta.get("method", "pca")
     if not isinstance(method, str) or method not in METHODS:
         raise ModelError(
-            f"method is {show(method)}, which this version of pcatool does not know", "install a newer pcatool"
+            f"the setting 'method' is {show(method)}, which this version of pcatool does not know",
+            "install a newer pcatool",
         )
     for name, setting in SETTINGS.items():
         if name in meta and setting.test is not None and not setting.test(meta[name]):
-            raise ModelError(f"{name} is {show(meta[name])}, {setting.why}")
+            raise ModelError(f"the setting {show(name)} is {show(meta[name])}, {setting.why}")
     _check_method(meta, method)
     if not set(meta.get("booleans", ())) <= set(sizes.columns):
-        raise ModelError(f"booleans are {show(meta['booleans'])}, but not all of these are columns of the model")
+        raise ModelError(
+            f"the setting 'booleans' is {show(meta['booleans'])}, but not all of these are columns of the model"
+        )
     if not set(meta.get("label_numbers", ())) <= set(meta.get("labels", ())):
         raise ModelError(
-            f"label_numbers are {show(meta['label_numbers'])}, but not all of these are labels of the model"
+            f"the setting 'label_numbers' is {show(meta['label_numbers'])}, but not all of these are labels of the "
+            "model"
         )
     _check_sizes(meta, sizes)
     _check_vectors(meta.get("vectors", {}), sizes.columns)
@@ -293,40 +301,46 @@ def _check_method(meta: Mapping[str, Any], method: str) -> None:
     """Raise `ModelError` for settings that the method does not have, and for settings that exclude or need others."""
     for name, setting in SETTINGS.items():
         if name in meta and setting.methods and method not in setting.methods:
-            raise ModelError(f"{name} is {show(meta[name])}, which a {method} model cannot have")
+            raise ModelError(f"the setting {show(name)} is {show(meta[name])}, which a {method} model cannot have")
     for name, setting in SETTINGS.items():
         if name in meta and setting.needs and setting.needs not in meta:
-            raise ModelError(f"{name} is {show(meta[name])}, but {setting.needs} is missing")
+            raise ModelError(
+                f"the setting {show(name)} is {show(meta[name])}, but the setting {show(setting.needs)} is missing"
+            )
     missing = meta.get("missing", "error")
     if method != "pca" and missing in ("mean", "em"):
-        raise ModelError(f"missing is {show(missing)}, which a {method} model cannot have")
+        raise ModelError(f"the setting 'missing' is {show(missing)}, which a {method} model cannot have")
     if method != "pca" and meta.get("whiten", "none") != "none":
-        raise ModelError(f"whiten is {show(meta['whiten'])}, which a {method} model cannot have")
+        raise ModelError(f"the setting 'whiten' is {show(meta['whiten'])}, which a {method} model cannot have")
     if method == "supervised" and not meta.get("center", True):
-        raise ModelError(f"center is {show(meta['center'])}, but a supervised model is always centred")
+        raise ModelError(f"the setting 'center' is {show(meta['center'])}, but a supervised model is always centred")
     if method == "supervised" and not {"labels", "label_kernel"} <= meta.keys():
-        raise ModelError("a supervised model needs labels and label_kernel")
+        raise ModelError("a supervised model needs the settings 'labels' and 'label_kernel'")
     if "label_gamma" in meta and meta["label_kernel"] != "rbf":
-        raise ModelError(f"label_gamma is {show(meta['label_gamma'])}, but label_kernel is not rbf")
+        raise ModelError(
+            f"the setting 'label_gamma' is {show(meta['label_gamma'])}, but the setting 'label_kernel' is not rbf"
+        )
     if meta.get("whiten", "none") == "none" and "epsilon" in meta:
-        raise ModelError(f"epsilon is {show(meta['epsilon'])}, but the model does not whiten")
+        raise ModelError(f"the setting 'epsilon' is {show(meta['epsilon'])}, but the model does not whiten")
 
 
 def _check_sizes(meta: Mapping[str, Any], sizes: Sizes) -> None:
     """Raise `ModelError` if rank, number of constant columns, ddof or number of components contradicts the sizes."""
     rank = meta.get("rank", sizes.possible)
     if not 1 <= rank <= sizes.possible:
-        raise ModelError(f"rank is {show(rank)}, but must be from 1 to {sizes.possible}")
+        raise ModelError(f"the setting 'rank' is {show(rank)}, but must be from 1 to {sizes.possible}")
     constant = meta.get("constant_columns", 0)
     most = len(sizes.columns) - meta.get("center", True)
     if constant > most:
-        raise ModelError(f"constant_columns is {constant}, but must be at most {most}")
+        raise ModelError(f"the setting 'constant_columns' is {constant}, but must be at most {most}")
     # A frequency weight counts a row several times, so a single row can have a divisor above 0.
     if sizes.rows <= meta.get("ddof", 0) and meta.get("weights_kind") != "frequency":
-        raise ModelError(f"ddof is {meta['ddof']}, but must be below the number of rows, {sizes.rows}")
+        raise ModelError(f"the setting 'ddof' is {meta['ddof']}, but must be below the number of rows, {sizes.rows}")
     components = meta.get("components", sizes.kept)
     if isinstance(components, int) and not sizes.kept <= components <= sizes.directions:
-        raise ModelError(f"components is {show(components)}, but must be from {sizes.kept} to {sizes.directions}")
+        raise ModelError(
+            f"the setting 'components' is {show(components)}, but must be from {sizes.kept} to {sizes.directions}"
+        )
 
 
 def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
@@ -343,21 +357,21 @@ def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
     """Raise `ModelError` if the certificate is malformed or contradicts the numbers of components and eigenvalues."""
     certificate = meta.get("certificate", {})
     if not _is_record(certificate, CERTIFICATE_TESTS):
-        raise ModelError(f"certificate is {show(certificate)}, not a valid certificate")
+        raise ModelError(f"the setting 'certificate' is {show(certificate)}, not a valid certificate")
     errors, vouched = certificate.get("relative_error", []), certificate.get("vouched", [])
     if len(errors) < len(vouched) or any(good and error is None for error, good in zip(errors, vouched, strict=False)):
-        raise ModelError("certificate marks a component as vouched that has no relative_error")
+        raise ModelError("'vouched' in the certificate marks a component that has no entry in 'relative_error'")
     if "vouched" in certificate and len(errors) != len(vouched):
-        raise ModelError("certificate has relative_error and vouched of different lengths")
+        raise ModelError("the certificate has lists 'relative_error' and 'vouched' of different lengths")
     minimum = min(sizes.kept, meta.get("rank", sizes.kept))  # components beyond the rank have no bound
     if "vouched" in certificate and not minimum <= len(vouched) <= sizes.known:
         raise ModelError(
-            f"certificate lists {counted(len(vouched), 'component')}, but must list {minimum} to {sizes.known}"
+            f"the certificate lists {counted(len(vouched), 'component')}, but must list {minimum} to {sizes.known}"
         )
     for pair in certificate.get("close_pairs", []):
         if not 1 <= min(pair) < max(pair) <= sizes.known:
             raise ModelError(
-                f"close_pairs in the certificate names components {min(pair)} and {max(pair)}, but the model has "
+                f"'close_pairs' in the certificate names components {min(pair)} and {max(pair)}, but the model has "
                 f"{counted(sizes.known, 'eigenvalue')}"
             )
 
@@ -369,9 +383,11 @@ def _check_em(meta: Mapping[str, Any]) -> None:
         return
     bounds = meta.get("certificate", {}).get("relative_error")
     if not (em.keys() >= REQUIRED_IN_EM and _is_record(em, EM_TESTS) and bounds):
-        raise ModelError(f"em is {show(em)}, not a valid record of an EM fit")
+        raise ModelError(f"the setting 'em' is {show(em)}, not a valid record of an EM fit")
     if meta.get("missing") != "em":
-        raise ModelError(f"missing is {show(meta.get('missing', 'error'))}, but the model was fitted by EM")
+        raise ModelError(
+            f"the setting 'missing' is {show(meta.get('missing', 'error'))}, but the model was fitted by EM"
+        )
 
 
 def _is_record(value: Any, tests: Mapping[str, Callable[[Any], bool]]) -> bool:

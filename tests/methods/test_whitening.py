@@ -189,11 +189,11 @@ def test_wrong_settings(settings: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"whiten": "full"}, "whiten is 'full'"),
-        ({"epsilon": -1.0}, "epsilon is '-1.0'"),
-        ({"epsilon": "much"}, "epsilon is 'much'"),
-        ({"epsilon": True}, "epsilon is 'True'"),
-        ({"center_rows": 1}, "center_rows is '1'"),
+        ({"whiten": "full"}, "'whiten' is 'full'"),
+        ({"epsilon": -1.0}, "'epsilon' is '-1.0'"),
+        ({"epsilon": "much"}, "'epsilon' is 'much'"),
+        ({"epsilon": True}, "'epsilon' is 'True'"),
+        ({"center_rows": 1}, "'center_rows' is '1'"),
     ],
 )
 def test_a_damaged_setting_is_refused(changed: dict[str, Any], said: str) -> None:

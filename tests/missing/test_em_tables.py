@@ -163,10 +163,10 @@ def test_the_noise_has_every_direction(settings: dict[str, Any], solved: str) ->
 def test_other_models_have_a_rank_of_rows_at_most() -> None:
     model = pcatool.fit(made(6, 15, [9, 4], 0.5, 1).X, components=1, missing="em")
     assert "em" not in model.meta
-    with pytest.raises(ModelError, match="rank is '7', but must be from 1 to 6"):
+    with pytest.raises(ModelError, match="'rank' is '7', but must be from 1 to 6"):
         model.with_meta(rank=7)
     holed = pcatool.fit(punched(made(6, 15, [9, 4], 0.5, 1).X, 0.2, 2), components=1, missing="em")
-    with pytest.raises(ModelError, match="rank is '16', but must be from 1 to 15"):
+    with pytest.raises(ModelError, match="'rank' is '16', but must be from 1 to 15"):
         holed.with_meta(rank=16)
 
 
@@ -340,3 +340,20 @@ def used(model: Model, X: Array) -> None:
     assert pcatool.components(model).shape[0] == X.shape[1]
     assert pcatool.inspect(model)["rank"] == model.meta["rank"]
     assert pcatool.diff(model, model)
+
+
+@little
+@pytest.mark.parametrize(
+    ("scales", "kept", "reason"),
+    [
+        ([1] * 30, 1, "no component stands out from the noise, so the first one is kept"),
+        ([9, *[1] * 29], 1, "only this component stands out from the noise"),
+        ([9, 8, *[1] * 28], 2, "only these components stand out from the noise"),
+    ],
+)
+def test_the_reason_counts_the_components_that_stand_out(scales: list[int], kept: int, reason: str) -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(2000, 30)) * scales
+    X[rng.random(X.shape) < 0.05] = np.nan
+    model = pcatool.fit(X, missing="em")
+    assert (model.k, model.meta["choice"]) == (kept, f"{reason}; -k 0.99 would need more components")

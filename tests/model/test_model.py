@@ -73,7 +73,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "eigenvalues above the trace": ({"total_variance": 5.0}, "total_variance"),
     "a method that is none": ({"meta": {"method": "lda"}}, "method"),
     "a method that is no text": ({"meta": {"method": []}}, "method"),
-    "a kernel without dual vectors": ({"meta": {"method": "kernel"}}, "the array 'dual_vectors' is missing"),
+    "a kernel without dual vectors": ({"meta": {"method": "kernel"}}, "array 'dual_vectors' is missing"),
     "trace zero": ({"eigenvalues": np.zeros(3), "total_variance": 0.0}, "total_variance"),
     "trace negative": ({"total_variance": -1.0}, "total_variance"),
     "no rows": ({"n_samples": 0}, "rows"),

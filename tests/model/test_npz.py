@@ -288,7 +288,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a format of 0": (with_meta(format_version=0), "is '0', not a whole number of at least 1"),
     "a method to come": (
         with_meta(method="magic"),
-        "method is 'magic', which this version of pcatool does not know; install a newer pcatool",
+        "the setting 'method' is 'magic', which this version of pcatool does not know; install a newer pcatool",
     ),
     "a format to come": (with_meta(format_version=FORMAT_VERSION + 1), "install a newer pcatool"),
     **{
@@ -353,21 +353,30 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     **{
         word: (with_meta(**more), word)
         for word, more in {
-            "a supervised model needs labels and label_kernel": {"method": "supervised"},
-            "whiten is 'pca', which a supervised model cannot have": {**SUPERVISED, "whiten": "pca", "epsilon": 0.0},
-            "missing is 'mean', which a supervised model cannot have": {**SUPERVISED, "missing": "mean"},
-            "label_gamma is '1.0', but label_kernel is not rbf": {**SUPERVISED, "label_gamma": 1.0},
-            "label_numbers are '['v']', but not all of these are labels of the model": {
+            "a supervised model needs the settings 'labels' and 'label_kernel'": {"method": "supervised"},
+            "the setting 'whiten' is 'pca', which a supervised model cannot have": {
+                **SUPERVISED,
+                "whiten": "pca",
+                "epsilon": 0.0,
+            },
+            "the setting 'missing' is 'mean', which a supervised model cannot have": {**SUPERVISED, "missing": "mean"},
+            "the setting 'label_gamma' is '1.0', but the setting 'label_kernel' is not rbf": {
+                **SUPERVISED,
+                "label_gamma": 1.0,
+            },
+            "the setting 'label_numbers' is '['v']', but not all of these are labels of the model": {
                 **SUPERVISED,
                 "label_numbers": ["v"],
             },
-            "weights_kind is 'reliability', but weights is missing": {"weights_kind": "reliability"},
-            "epsilon is '0.5', but whiten is missing": {"epsilon": 0.5},
-            "the model whitens, but epsilon is missing": {"whiten": "pca"},
-            "constant_columns is 6, but must be at most 5": {"constant_columns": 6},
-            "booleans are '['zzz']', but not all of these are columns of the model": {"booleans": ["zzz"]},
-            "aligned lists 1 component, but must list 3 to": {"aligned": [1]},
-            "missing is 'error', but the model was fitted by EM": {"em": STEPS},
+            "the setting 'weights_kind' is 'reliability', but the setting 'weights' is missing": {
+                "weights_kind": "reliability"
+            },
+            "the setting 'epsilon' is '0.5', but the setting 'whiten' is missing": {"epsilon": 0.5},
+            "the model whitens, but the setting 'epsilon' is missing": {"whiten": "pca"},
+            "the setting 'constant_columns' is 6, but must be at most 5": {"constant_columns": 6},
+            "the setting 'booleans' is '['zzz']', but not all of these are columns of the model": {"booleans": ["zzz"]},
+            "the setting 'aligned' lists 1 component, but must list 3 to": {"aligned": [1]},
+            "the setting 'missing' is 'error', but the model was fitted by EM": {"em": STEPS},
         }.items()
     },
     # What no setting may be, known or not.
@@ -632,14 +641,16 @@ def test_a_setting_that_is_not_known_is_kept() -> None:
 def test_a_scale_is_what_the_settings_say() -> None:
     X = np.random.default_rng(3).normal(size=(30, 4)) * [1, 5, 1e-3, 1e5]
     model = pcatool.fit(X, standardize=True)
-    with pytest.raises(ModelError, match="the model is standardised, but std does not match the column variances"):
+    with pytest.raises(
+        ModelError, match="the model is standardised, but array 'std' does not match the column variances"
+    ):
         replace(model, std=model.std * [1, 1, 1, 1.5], statistic=None)
-    with pytest.raises(ModelError, match="std is not 1"):
+    with pytest.raises(ModelError, match="array 'std' is not 1"):
         model.with_meta(standardize=False)
     plain = pcatool.fit(X)
-    with pytest.raises(ModelError, match="std does not match the column variances"):
+    with pytest.raises(ModelError, match="array 'std' does not match the column variances"):
         plain.with_meta(standardize=True)
-    with pytest.raises(ModelError, match="std is not 1, but the model is not standardised"):
+    with pytest.raises(ModelError, match="array 'std' is not 1, but the model is not standardised"):
         replace(plain, std=plain.std * 2, statistic=None)
 
 
