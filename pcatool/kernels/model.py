@@ -93,16 +93,16 @@ class KernelModel(Model):
         if self.meta.get("method") != "kernel" and not (self.supervised and "labels" in self.meta):
             raise ModelError(f"method {show(self.meta.get('method'))} has no dual vectors")
         if self.kernel_means.ndim != 1:
-            raise ModelError(f"kernel_means has shape {self.kernel_means.shape}, not one dimension")
+            raise ModelError(f"array 'kernel_means' has shape {self.kernel_means.shape}, not one dimension")
         t, d = len(self.kernel_means), self.d
         rows = t if self.kernel.of_rows else 0
         shapes = {"basis": (d, 0), "training_rows": (rows, d), "dual_vectors": (t, self.k), "kernel_means": (t,)}
         for name, shape in shapes.items():
             array = getattr(self, name)
             if array.shape != shape:
-                raise ModelError(f"{name} has shape {array.shape}, not {shape}")
+                raise ModelError(f"array {show(name)} has shape {array.shape}, not {shape}")
             if not np.all(np.isfinite(array)):
-                raise ModelError(f"{name} holds a value that is not finite")
+                raise ModelError(f"array {show(name)} has a value that is not finite")
         self._check_rows(t)
         if self.orthonormal:
             check_orthonormal(self.dual_vectors, "dual_vectors")
@@ -171,10 +171,14 @@ class KernelModel(Model):
 
     def reversible(self) -> Model:
         """Raise UsageError, because a kernel model cannot reconstruct rows exactly."""
-        first = "" if self.kernel.of_rows else "fit the rows with another --kernel, and "
+        if not self.kernel.of_rows:
+            raise UsageError(
+                "this model was fitted to a kernel matrix, so it does not know the rows",
+                "fit the rows with another --kernel, then reconstruct with the new model and --preimage",
+            )
         raise UsageError(
             "a kernel model cannot reconstruct rows exactly: its directions lie in the feature space of the kernel",
-            f"{first}give --preimage for an approximation",
+            "give --preimage for an approximation",
         )
 
     def with_preimage(self) -> Model:
@@ -213,14 +217,17 @@ def _settings(saved: Any) -> KernelSettings:
     """Return the kernel settings from the metadata of a model; raise ModelError unless every setting is valid."""
     if not isinstance(saved, dict) or not isinstance(saved.get("name"), str) or saved["name"] not in KERNELS:
         raise ModelError(
-            f"kernel is {show(saved)}, which this version of pcatool does not know", "install a newer pcatool"
+            f"the setting 'kernel' is {show(saved)}, which this version of pcatool does not know",
+            "install a newer pcatool",
         )
     uses = KERNELS.load(saved["name"]).uses
     if set(saved) != {"name", *uses}:
-        raise ModelError(f"kernel is {show(saved)}, but kernel {saved['name']} needs {', '.join(('name', *uses))}")
+        raise ModelError(
+            f"the setting 'kernel' is {show(saved)}, but kernel {saved['name']} needs {', '.join(('name', *uses))}"
+        )
     for setting in uses:
         value = saved[setting]
         number = isinstance(value, int if setting == "neighbours" else (int, float)) and not isinstance(value, bool)
         if not (number and LOWER_BOUNDS[setting] < value <= UPPER_BOUND):
-            raise ModelError(f"the kernel's {setting} is {show(value)}, which is not valid")
+            raise ModelError(f"in the setting 'kernel', {show(setting)} is {show(value)}, which is not valid")
     return KernelSettings(**saved)

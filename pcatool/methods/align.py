@@ -35,11 +35,14 @@ def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool)
 
     The other arguments describe the planned fit; `in_kernel` says that it has a kernel.
     """
-    if in_kernel or "kernel" in old.meta:
-        raise UsageError(
-            "--align-to cannot compare kernel models: each fit has its own feature space",
-            "leave out --align-to",
-        )
+    for has_kernel, which in ((in_kernel, "new"), ("kernel" in old.meta, "older")):
+        if has_kernel:
+            linear = f"give --align-to a model fitted with --method {method} and without --kernel, or "
+            raise UsageError(
+                f"--align-to: the {which} model has a kernel, and its components cannot be compared with those of "
+                "another fit",
+                f"{'' if in_kernel else linear}leave out --align-to",
+            )
     older = str(old.meta.get("method", "pca"))
     if older != method:
         raise UsageError(

@@ -33,6 +33,7 @@ __all__ = [
     "ADDITIVE_SOLVERS",
     "MAX_UPDATABLE_COLUMNS",
     "MISSING_POLICIES",
+    "USE_THREADS",
     "WEIGHTS_KINDS",
     "WHITENINGS",
     "FitOptions",
@@ -173,7 +174,7 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
             settings.missing == "em",
             MEANS_NEED_ALL_ROWS,
             "--missing em cannot be spread over workers: it reads the rows many times",
-            "use --missing mean or drop, or --engine threads on one machine",
+            "use --missing mean or drop; or use --engine threads, on one machine",
         ),
         Obstacle(settings.missing == "mean", MEANS_NEED_ALL_ROWS, None),
         Obstacle(settings.solver == "randomized", "solver randomized computes no sums over rows", None),
@@ -193,7 +194,7 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
             bool(settings.rule),
             None,
             f"-k {settings.rule} cannot be spread over workers: it needs the rows themselves",
-            "use a rule that needs only eigenvalues, such as -k ratio, or --engine threads on one machine",
+            "use a rule that needs only eigenvalues, such as -k ratio; or use --engine threads, on one machine",
         ),
     )
 

@@ -18,6 +18,7 @@ from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
 from pcatool.methods.base import FitResources
 from pcatool.methods.sums import MergeableSums, sums_of
 from pcatool.options import EngineOptions, FitOptions, OutputOptions, TableOptions
+from pcatool.options.fitting import USE_THREADS
 from pcatool.pipeline.fit import rows_of
 from pcatool.pipeline.output_folder import (
     Make,
@@ -311,7 +312,7 @@ def write_parts(
     if results.by_users:
         raise UsageError(
             "--triples cannot be spread over workers: the cells of a row may be in any part of the input",
-            "use --engine threads, which works on one machine",
+            USE_THREADS,
         )
     _try_writer(results, output)
     items = [item for item in items if item.split.position not in results.inputs.bad_files.left_out]

@@ -184,7 +184,7 @@ def test_without_the_word_it_is_refused() -> None:
 
 def test_a_kernel_matrix_needs_another_fit_before_a_preimage() -> None:
     model = fit(cloud(20, 3) @ cloud(20, 3).T, kernel="precomputed", components=2)
-    with pytest.raises(UsageError, match="; fit the rows with another --kernel, and give --preimage for an approx"):
+    with pytest.raises(UsageError, match=r"kernel matrix.*then reconstruct with the new model and --preimage$"):
         model.reversible()
 
 
