@@ -207,8 +207,8 @@ function __pcatool_of --no-scope-shadowing
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--format=chart table csv json markdown'\t'Print the chart, or its numbers' \
                 '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Print the number of components that each rule for -k chooses, and the number on which most rules agree; with -o, mark these numbers in the picture' \
-                '--log'\t'With -o: draw eigenvalues on a logarithmic scale' \
-                '--log-components'\t'With -o: draw components on a logarithmic scale' \
+                '--log'\t'With -o: make the axis of the eigenvalues logarithmic' \
+                '--log-components'\t'With -o: make the horizontal axis, the number of the component, logarithmic' \
                 '--all-components'\t'With -o: draw all components, not only the first 30' \
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
@@ -421,7 +421,7 @@ function __pcatool_of --no-scope-shadowing
         case inspect
             set options \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
-                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '-v|--verbose'\t'Print every column and every component' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
                 '-h|--help'\t'Show the usual options (-h) or all options (--help)'
@@ -430,7 +430,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '--format=text csv json markdown'\t'Format of the report. text: sentences and tables to read; csv, json, markdown: one table with a row for each comparison, and columns what, name, a, b, change' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
-                '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
+                '-v|--verbose'\t'Print all columns, also those that changed least' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
                 '--debug'\t'Show the traceback of an error' \
                 '-h|--help'\t'Show the usual options (-h) or all options (--help)'

@@ -238,8 +238,8 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
                 @{ Word = '--format=chart table csv json markdown'; About = 'Print the chart, or its numbers' },
                 @{ Word = '--rules=+all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'; About = 'Print the number of components that each rule for -k chooses, and the number on which most rules agree; with -o, mark these numbers in the picture' },
-                @{ Word = '--log'; About = 'With -o: draw eigenvalues on a logarithmic scale' },
-                @{ Word = '--log-components'; About = 'With -o: draw components on a logarithmic scale' },
+                @{ Word = '--log'; About = 'With -o: make the axis of the eigenvalues logarithmic' },
+                @{ Word = '--log-components'; About = 'With -o: make the horizontal axis, the number of the component, logarithmic' },
                 @{ Word = '--all-components'; About = 'With -o: draw all components, not only the first 30' },
                 @{ Word = '--size='; About = 'Width and height of the picture in inches' },
                 @{ Word = '--dpi='; About = 'Pixels per inch, also for raster parts of .svg and .pdf' },
@@ -460,7 +460,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         'inspect' = @{
             Options = @(
                 @{ Word = '-q|--quiet'; About = 'Hide notes and warnings; errors are still printed' },
-                @{ Word = '-v|--verbose'; About = 'Print a summary of the run, also if standard error is not a terminal' },
+                @{ Word = '-v|--verbose'; About = 'Print every column and every component' },
                 @{ Word = '--json'; About = 'Print the summary as one JSON object: on standard output if no results go there, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
                 @{ Word = '-h|--help'; About = 'Show the usual options (-h) or all options (--help)' }
@@ -471,7 +471,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
             Options = @(
                 @{ Word = '--format=text csv json markdown'; About = 'Format of the report. text: sentences and tables to read; csv, json, markdown: one table with a row for each comparison, and columns what, name, a, b, change' },
                 @{ Word = '-q|--quiet'; About = 'Hide notes and warnings; errors are still printed' },
-                @{ Word = '-v|--verbose'; About = 'Print a summary of the run, also if standard error is not a terminal' },
+                @{ Word = '-v|--verbose'; About = 'Print all columns, also those that changed least' },
                 @{ Word = '--json'; About = 'Print the summary as one JSON object: on standard output if no results go there, else on standard error' },
                 @{ Word = '--debug'; About = 'Show the traceback of an error' },
                 @{ Word = '-h|--help'; About = 'Show the usual options (-h) or all options (--help)' }

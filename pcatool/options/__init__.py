@@ -32,7 +32,14 @@ from pcatool.options.fitting import (
     parse_components,
 )
 from pcatool.options.reading import BLANKS, NULLS, SelectOptions, TableOptions
-from pcatool.options.running import EngineOptions, GeneralOptions, ReportOptions, ThreadOptions
+from pcatool.options.running import (
+    DiffGeneralOptions,
+    EngineOptions,
+    GeneralOptions,
+    InspectGeneralOptions,
+    ReportOptions,
+    ThreadOptions,
+)
 from pcatool.options.showing import ComponentsOptions, DiffOptions, PageOptions, PictureOptions, PlotOptions
 
 __all__ = [
@@ -48,11 +55,13 @@ __all__ = [
     "ApplyOptions",
     "Completion",
     "ComponentsOptions",
+    "DiffGeneralOptions",
     "DiffOptions",
     "EngineOptions",
     "FitOptions",
     "Flag",
     "GeneralOptions",
+    "InspectGeneralOptions",
     "OutputOptions",
     "PageOptions",
     "PictureOptions",

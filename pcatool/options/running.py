@@ -6,10 +6,18 @@ import re
 from dataclasses import dataclass
 
 from pcatool.errors import UsageError, show
-from pcatool.options.fields import check_choices, choices_from, option, refuse_without
+from pcatool.options.fields import check_choices, choices_from, option, option_like, refuse_without
 from pcatool.registry import ENGINES
 
-__all__ = ["FORMS", "EngineOptions", "GeneralOptions", "ReportOptions", "ThreadOptions"]
+__all__ = [
+    "FORMS",
+    "DiffGeneralOptions",
+    "EngineOptions",
+    "GeneralOptions",
+    "InspectGeneralOptions",
+    "ReportOptions",
+    "ThreadOptions",
+]
 
 # Values of --format of a report that is a table.
 FORMS = ("table", "csv", "json", "markdown")
@@ -133,3 +141,19 @@ class GeneralOptions:
         help="Print the summary as one JSON object: on standard output if no results go there, else on standard error.",
     )
     debug: bool = option(False, "--debug", group="general", help="Show the traceback of an error.")
+
+
+@dataclass(frozen=True)
+class InspectGeneralOptions(GeneralOptions):
+    """Options of the messages of `inspect`, where -v changes what is printed."""
+
+    verbose: bool = option_like(GeneralOptions, "verbose", False, help="Print every column and every component.")
+
+
+@dataclass(frozen=True)
+class DiffGeneralOptions(GeneralOptions):
+    """Options of the messages of `diff`, where -v changes what is printed."""
+
+    verbose: bool = option_like(
+        GeneralOptions, "verbose", False, help="Print all columns, also those that changed least."
+    )

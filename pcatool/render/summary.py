@@ -113,12 +113,12 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
 
 def plan_lines(facts: Mapping[str, Any]) -> list[str]:
     rows = "unknown" if facts["rows"] is None else f"about {grouped(facts['rows'])}"
-    parts = f", in {grouped(facts['parts'])} parts" if "parts" in facts else ""
     return [
         f"solver: {facts['solver']}",
         f"reason: {facts['reason']}",
         f"rows: {rows}; columns: {grouped(facts['columns'])}",
-        f"passes over the data: {facts['passes']}{parts}",
+        f"passes over the data: {facts['passes']}",
+        *([f"tasks for the workers: {grouped(facts['parts'])}"] if "parts" in facts else []),
         f"memory at the peak: {_peak(facts)}",
         *([f"the fit would be refused: {facts['refusal']}"] if "refusal" in facts else []),
     ]

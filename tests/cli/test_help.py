@@ -37,8 +37,8 @@ TAKES = {
     ),
     "plot": ("PlotOptions", "PictureOptions", "TableOptions", "SelectOptions", "FitOptions", "GeneralOptions"),
     "report": ("PageOptions", "TableOptions", "ApplyOptions", "GeneralOptions"),
-    "inspect": ("GeneralOptions",),
-    "diff": ("DiffOptions", "GeneralOptions"),
+    "inspect": ("InspectGeneralOptions",),
+    "diff": ("DiffOptions", "DiffGeneralOptions"),
     "update": ("TableOptions", "UpdateOptions", "GeneralOptions"),
     "merge": ("AlignOptions", "GeneralOptions"),
     "subtract": ("TableOptions", "UpdateOptions", "GeneralOptions"),
@@ -64,6 +64,18 @@ def text_of(*words: str, columns: int = 80) -> str:
         patch.setenv("COLUMNS", str(columns))
         assert app.run(list(words)) == 0
     return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("command", "prints"),
+    [
+        ("fit", "Print a summary of the run"),
+        ("inspect", "Print every column and every component."),
+        ("diff", "Print all columns"),
+    ],
+)
+def test_the_help_of_verbose_says_what_the_command_prints(command: str, prints: str) -> None:
+    assert re.search(rf"-v, --verbose +{prints}", text_of(command, "--help"))
 
 
 def examples(text: str) -> list[str]:

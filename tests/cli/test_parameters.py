@@ -15,6 +15,8 @@ from pcatool import registry
 from pcatool.cli import app
 from pcatool.cli.reporter import run_and_report
 from pcatool.progress import report_to
+from pcatool.render.summary import plan_facts, plan_lines
+from pcatool.solvers.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[2]
 HOUSES = "sample_data/houses.csv"
@@ -238,6 +240,12 @@ def test_a_model_without_a_column_comes_from_refit_where_no_option_leaves_it_out
     assert answer(*call.split()) == 3
     (line,) = said(capsys)
     assert line.endswith("or leave the column out of the model with pcatool refit m.npz -x area -o NEW.npz")
+
+
+def test_the_plan_of_a_cluster_counts_tasks() -> None:
+    facts = plan_facts(Plan("covariance", "why", 5, 2, "1", 1000, threads=2, parts=1))
+    assert plan_lines(facts)[3:5] == ["passes over the data: 1", "tasks for the workers: 1"]
+    assert plan_lines({name: fact for name, fact in facts.items() if name != "parts"})[4].startswith("memory")
 
 
 def test_a_plan_fits_nothing(capsys: pytest.CaptureFixture[str]) -> None:

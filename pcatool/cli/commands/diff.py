@@ -8,7 +8,7 @@ import typer
 
 from pcatool.cli.parameters import prints_usage
 from pcatool.cli.reporter import ConsoleReporter, print_result
-from pcatool.options import MODEL, DiffOptions, GeneralOptions
+from pcatool.options import MODEL, DiffGeneralOptions, DiffOptions
 from pcatool.terminal import Screen
 
 NAME = "diff"
@@ -20,7 +20,7 @@ def run(
     first: Annotated[str, typer.Argument(metavar="A", help="The older model; - is standard input."), MODEL],
     second: Annotated[str, typer.Argument(metavar="B", help="The newer model; - is standard input."), MODEL],
     asked: DiffOptions,
-    general: GeneralOptions,
+    general: DiffGeneralOptions,
 ) -> int:
     """Compare two models.
 

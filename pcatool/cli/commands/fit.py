@@ -34,7 +34,7 @@ def run(
         bool,
         typer.Option(
             "--plan", help="Do not fit; print which solver a fit would use and why, how often it would read the data, "
-            "and how much memory it would need. With --scores, print the memory of scoring too.",
+            "and how much memory it would need. With --scores, this memory includes the scoring.",
             rich_help_panel="Output",
         ),
     ] = False,

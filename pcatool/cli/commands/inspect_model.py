@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pcatool.cli.parameters import ModelPath, prints_usage
 from pcatool.cli.reporter import ConsoleReporter, print_result
-from pcatool.options import GeneralOptions
+from pcatool.options import InspectGeneralOptions
 from pcatool.terminal import Screen
 
 NAME = "inspect"
 USAGE = "MODEL [OPTIONS]"
 
 
-def run(*, model: ModelPath, general: GeneralOptions) -> int:
+def run(*, model: ModelPath, general: InspectGeneralOptions) -> int:
     """Describe a model file in plain words.
 
     The command prints the method and settings, the columns, the components and their accuracy, what the model can and

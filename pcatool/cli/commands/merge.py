@@ -31,12 +31,13 @@ def run(
     """Merge models into one model, without their rows.
 
     The result equals a fit of all rows together, up to rounding, and has a certificate of its own. The models
-    must agree in columns, method, centring, scaling, divisor, whitening, weights and labels. The result has -k as in
-    the first model.
+    must agree in columns, method, centring, scaling, divisor, whitening, weights and labels. The -k of the first
+    model, a number or a rule, chooses the number of components.
 
     Examples:
       head -900 sample_data/digits.csv | pcatool fit -x digit -k 10 -o first.npz
-      pcatool merge first.npz digits.npz -o both.npz -v
+      sed 2,900d sample_data/digits.csv | pcatool fit -x digit -k 10 -o second.npz
+      pcatool merge first.npz second.npz -o both.npz -v
     """
     from pcatool.pipeline import combine
     from pcatool.pipeline.combine import model_paths, models_of

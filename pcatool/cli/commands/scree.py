@@ -67,12 +67,14 @@ def run(
     ] = None,
     log: Annotated[
         bool,
-        typer.Option("--log", help="With -o: draw eigenvalues on a logarithmic scale.", rich_help_panel="Output"),
+        typer.Option("--log", help="With -o: make the axis of the eigenvalues logarithmic.", rich_help_panel="Output"),
     ] = False,
     log_components: Annotated[
         bool,
         typer.Option(
-            "--log-components", help="With -o: draw components on a logarithmic scale.", rich_help_panel="Output"
+            "--log-components",
+            help="With -o: make the horizontal axis, the number of the component, logarithmic.",
+            rich_help_panel="Output",
         ),
     ] = False,
     all_components: Annotated[

@@ -39,8 +39,8 @@ ENVIRONMENT = {
 
 FILES = {
     "*.npz": (
-        "Models: arrays of numbers and text, without Python objects, which numpy.load can read. The help topic models "
-        "describes the arrays."
+        "A model. The file contains arrays of numbers and text, and no Python objects. numpy.load can read the file. "
+        "'pcatool help models' describes the arrays."
     ),
     ".NAME.*.pcatool-tmp": (
         "Unfinished output, in the folder of the output. The file is renamed in one step when it is complete. If a "
