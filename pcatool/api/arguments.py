@@ -21,6 +21,7 @@ from pcatool.options.fields import OPTIONS, option_word, python_type
 from pcatool.pipeline import fit as fitting
 from pcatool.progress import Reporter
 from pcatool.readers.paths import are_paths
+from pcatool.stores.uri import shown
 
 __all__ = [
     "Warnings",
@@ -61,7 +62,7 @@ def _levels_to_the_caller() -> int:
 def named_model(model: Model | str | Path) -> tuple[str, Model]:
     """Return a name for messages, the path or "the model", and the model, loaded if a path is given."""
     made = model_of(model)
-    return ("the model" if isinstance(model, Model) else os.fspath(model)), made
+    return ("the model" if isinstance(model, Model) else shown(os.fspath(model))), made
 
 
 def model_of(model: Model | str | Path) -> Model:

@@ -15,7 +15,7 @@ import typer
 from pcatool.cli.reporter import ConsoleReporter, print_on_stderr
 from pcatool.errors import FileError, ModelError, PcatoolError, UsageError, reword_for_model
 from pcatool.options import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, EngineOptions, OutputOptions, TableOptions
-from pcatool.stores.uri import is_remote
+from pcatool.stores.uri import is_remote, shown
 from pcatool.terminal import Screen
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ ModelOutput = Annotated[
         "-o",
         "--output",
         metavar="MODEL",
-        help="File for the model, replaced in one step; - is standard output.",
+        help="File for the model. If the file exists, it is replaced only when the new model is complete. "
+        "- is standard output.",
         rich_help_panel="Output",
         show_default=False,
     ),
@@ -155,7 +156,7 @@ def _without_columns(path: str, columns: str) -> str:
     with suppress(PcatoolError):  # a model from standard input cannot be read again
         if path != STDIN and load_model(path).statistic is None:
             return f"a new fit, pcatool fit DATA -x {columns or 'COLUMN'} -o NEW.npz"
-    return f"pcatool refit {quote(path)} -x {columns or 'COLUMN'} -o NEW.npz"
+    return f"pcatool refit {quote(shown(path))} -x {columns or 'COLUMN'} -o NEW.npz"
 
 
 def is_zip(path: str) -> bool:

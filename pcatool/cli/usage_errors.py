@@ -17,6 +17,7 @@ from typer.exceptions import TyperException
 from pcatool.cli.topics import topics
 from pcatool.errors import UsageError, nearest, show
 from pcatool.options.fields import OPTIONS, SENTENCES, option_word
+from pcatool.stores.uri import shown
 
 __all__ = [
     "error_line",
@@ -98,7 +99,8 @@ def _explanation(error: TyperException, command: Any, program: Any) -> str:
     message = error.format_message().strip().rstrip(".")
     if (extra := re.fullmatch(r"Got unexpected extra argument\S* \((.*)\)", message, re.DOTALL)) is not None:
         last = [param.metavar for param in command.params if not param.opts[0].startswith("-")][-1]
-        return f"{command.name} takes no argument after {last}; leave out {show(extra[1])}"
+        words = " ".join(map(shown, extra[1].split(" ")))
+        return f"{command.name} takes no argument after {last}; leave out {show(words)}"
     return message[:1].lower() + message[1:]
 
 
@@ -152,7 +154,8 @@ def no_command(name: str, known: Iterable[str]) -> UsageError:
     if name in topics():
         return UsageError(f"{show(name)} is a help topic, not a command", f"write pcatool help {name}")
     return UsageError(
-        f"there is no command {show(name)}", f"did you mean {near}?" if near else f"choose one of: {', '.join(known)}"
+        f"there is no command {show(shown(name))}",
+        f"did you mean {near}?" if near else f"choose one of: {', '.join(known)}",
     )
 
 

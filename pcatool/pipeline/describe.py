@@ -202,7 +202,7 @@ def diff(a: Model | str | Path, b: Model | str | Path) -> dict[str, Any]:
     """
     if str(a) == STDIN == str(b):
         raise UsageError("standard input cannot be both models", "name a file for one of the models")
-    paths = [None if isinstance(model, Model) else str(model) for model in (a, b)]
+    paths = [None if isinstance(model, Model) else shown(str(model)) for model in (a, b)]
     old, new = (model if isinstance(model, Model) else load_model(model) for model in (a, b))
     _check_comparable(old, new)
     columns = _changed_columns(old, new)

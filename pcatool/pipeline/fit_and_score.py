@@ -155,7 +155,9 @@ def _refuse_one_place(output: str, scores: str) -> None:
         raise UsageError("the model and the scores cannot both go to standard output", "name a file with --scores")
     one, other = (inspect_target(name, False, ()) for name in (output, scores))
     if (one.path, _object(one)) == (other.path, _object(other)) and not one.is_special:
-        raise UsageError(f"-o and --scores both name {show(scores)}", "give different names with -o and --scores")
+        raise UsageError(
+            f"-o and --scores both name {show(shown(scores))}", "give different names with -o and --scores"
+        )
 
 
 def _object(target: Target) -> str:

@@ -287,7 +287,7 @@ def _without_earlier(
     """
     if any(item.path == STDIN for item in found.inputs):
         raise UsageError(
-            f"each file in {show(output.output)} is named after its input, but standard input has no name",
+            f"each file in {show(shown(str(output.output)))} is named after its input, but standard input has no name",
             "name input files, or an output file with -o",
         )
     folder = str(output.output)
@@ -314,7 +314,8 @@ def _tasks(inputs: Sequence[Input], output: OutputOptions) -> list[OutputTask]:
         if task.output in taken:
             one, other = taken[task.output], task.input.path
             raise UsageError(
-                f"the results of {show(one)} and {show(other)} would both be written to {show(shown(task.output))}",
+                f"the results of {show(shown(one))} and {show(shown(other))} would both be written to "
+                f"{show(shown(task.output))}",
                 _remedy_for_one_output(canonical_name(one), canonical_name(other)),
             )
         taken[task.output] = task.input.path
@@ -339,7 +340,7 @@ def refuse_inputs(tasks: Sequence[OutputTask], model: str | None) -> None:
     for task in tasks:
         if (key := key_of(task.output)) in used:
             raise UsageError(
-                f"the output {show(shown(task.output))} is the same file as the input {show(used[key])}",
+                f"the output {show(shown(task.output))} is the same file as the input {show(shown(used[key]))}",
                 "write to another folder",
             )
 

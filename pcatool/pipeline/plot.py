@@ -123,8 +123,7 @@ def color_column(request: PlotRequest, job: Job, inputs: Inputs) -> Column | Non
         )
     if column.kind == "marked number":
         raise DataError(
-            f"{inputs.first.name}, column {show(column.name)}: {show(column.example)} is not a plain number",
-            column.remedy,
+            f"{column.place(inputs.first.name)}: {show(column.example)} is not a plain number", column.remedy
         )
     return column
 

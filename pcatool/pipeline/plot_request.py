@@ -26,7 +26,7 @@ from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN, are_paths
 from pcatool.registry import PLOTS
 from pcatool.render.figures import check_room, is_picture, picture_form, plain_matplotlib
-from pcatool.stores.uri import plain_name
+from pcatool.stores.uri import plain_name, shown
 from pcatool.writers.sink import check_target
 
 __all__ = ["PlotRequest", "Subject", "is_model", "subject_of"]
@@ -97,7 +97,7 @@ class PlotRequest(NamedTuple):
         """Raise `UsageError` for options and formats that do not suit the numbers of a plot."""
         if is_picture(self.output):
             raise UsageError(
-                f"{show(str(self.output))} is the name of a picture, but --format {self.form} gives numbers",
+                f"{show(shown(str(self.output)))} is the name of a picture, but --format {self.form} gives numbers",
                 "leave out --format, or give another name with -o",
             )
         if self.look.given is not None:
@@ -154,7 +154,9 @@ class PlotRequest(NamedTuple):
         if names and not self.needs_rows:
             what = f"plot {self.kind}" + ("" if self.wants_picture else f" --format {self.form}")
             has = "has" if len(names) == 1 else "have"
-            raise UsageError(f"{what} needs no rows: {listed(names)} {has} no effect", "name only the model")
+            raise UsageError(
+                f"{what} needs no rows: {listed(map(shown, names))} {has} no effect", "name only the model"
+            )
 
 
 class Subject(NamedTuple):
@@ -180,12 +182,16 @@ def subject_of(job: Job, request: PlotRequest, model: Model | None = None) -> Su
         if (first == STDIN and rest) or (first != STDIN and is_model(first)):
             if job.engine.in_other_processes and request.needs_rows:
                 raise _cluster_refused(job)
-            shown = _first_of_model(first, job, request, *([job.engine] if job.engine.in_other_processes else []))
+            cluster = [job.engine] if job.engine.in_other_processes else []
+            k = _first_of_model(shown(first), job, request, *cluster)
             request.refuse_rows(rest)
-            return _with_model(job._replace(data=rest), request, _load(first, request).truncated(shown), (first,))
+            return _with_model(job._replace(data=rest), request, _load(first, request).truncated(k), (first,))
         for late in rest:
             if plain_name(late).endswith(MODEL_SUFFIX):
-                raise UsageError(f"{late} is a model, but comes after {first}", "name the model first, then the rows")
+                raise UsageError(
+                    f"{shown(late)} is a model, but comes after {shown(first)}",
+                    "name the model first, then the rows",
+                )
     return _without_model(job, request)
 
 

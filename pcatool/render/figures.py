@@ -20,7 +20,7 @@ from pcatool.arrays import Array
 from pcatool.errors import RefusedError, UsageError, check_memory, printable, show
 from pcatool.options import PictureOptions
 from pcatool.render.text import fold
-from pcatool.stores.uri import plain_name
+from pcatool.stores.uri import plain_name, shown
 from pcatool.terminal import display_width
 
 __all__ = [
@@ -256,7 +256,7 @@ def picture_form(path: str | os.PathLike[str]) -> str:
     form = Path(plain_name(os.fspath(path))).suffix.lower().lstrip(".")
     if form not in PICTURES:
         raise UsageError(
-            f"{show(os.fspath(path))} is not the name of a picture", "end the name with .png, .svg or .pdf"
+            f"{show(shown(os.fspath(path)))} is not the name of a picture", "end the name with .png, .svg or .pdf"
         )
     return form
 

@@ -184,7 +184,7 @@ def combined_facts(
 
     `before` is the number of rows of the older model. `row_counts` is None if no data were read.
     """
-    facts: dict[str, Any] = {"command": command, "output": output, "rows_before": before}
+    facts: dict[str, Any] = {"command": command, "output": shown(output), "rows_before": before}
     if row_counts is not None:
         facts["rows_read"] = row_counts.rows
     return facts | model_facts(model) | {"settings": settings_text(model), "sums": sums_facts(model)}
@@ -273,7 +273,7 @@ def folder_facts(
         "files_read": len(written),
         "files_written": len(written),
         "files_resumed": resumed,
-        "outputs": [{"file": file, "output": output, "rows": rows} for file, output, rows in written],
+        "outputs": _outputs(written),
         "skipped": [{"file": file, "reason": reason} for file, reason in skipped],
     }
 
@@ -287,8 +287,12 @@ def folder_lines(facts: Mapping[str, Any]) -> list[str]:
 
 def parts_facts(written: Sequence[tuple[str, str, int]]) -> dict[str, Any]:
     """Return the facts of a result that was written in several files; `written` has (input file, output file, rows)."""
-    outputs = [{"file": file, "output": output, "rows": rows} for file, output, rows in written]
-    return {"parts_written": len(written), "outputs": outputs}
+    return {"parts_written": len(written), "outputs": _outputs(written)}
+
+
+def _outputs(written: Sequence[tuple[str, str, int]]) -> list[dict[str, Any]]:
+    """Return an entry for each output that was written: input file, output file and number of rows."""
+    return [{"file": shown(file), "output": shown(output), "rows": rows} for file, output, rows in written]
 
 
 def parts_lines(facts: Mapping[str, Any]) -> list[str]:

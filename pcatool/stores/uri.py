@@ -25,6 +25,7 @@ OPTIONS = {
 NO_OPTION = "?scheme="  # an option without effect, valid in every store
 WORD = re.compile(r"\w+", re.ASCII)
 LEAST_SIMILARITY = 0.75  # similarity (difflib, 0 to 1) from which an unknown option is a misspelled one
+LEAST_LETTERS = 4  # letters of a first word that says which option was meant
 
 
 class Uri(NamedTuple):
@@ -103,10 +104,16 @@ def _are_options(query: str, kind: str) -> bool:
 
 
 def _nearest_option(name: str, kind: str) -> str:
-    """Return the option of this kind of store that is nearest to a name; "" if no option is near."""
+    """Return the option of this kind of store that is nearest to a name; "" if no option is near.
+
+    The nearest option is the most similar one, or else one that begins with the first word of the name: `endpoint_url`
+    means `endpoint_override`, and `anon` means `anonymous`.
+    """
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(name.lower(), OPTIONS[kind], 1, LEAST_SIMILARITY)), "")
+    word = name.lower().partition("_")[0]
+    begun = [option for option in OPTIONS[kind] if len(word) >= LEAST_LETTERS and option.startswith(word)]
+    return next(iter([*get_close_matches(name.lower(), OPTIONS[kind], 1, LEAST_SIMILARITY), *begun]), "")
 
 
 def _options(path: str, query: str, kind: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pcatool.errors import DataError, UsageError, show
 from pcatool.options import OutputOptions
 from pcatool.registry import WRITERS
-from pcatool.stores.uri import plain_name
+from pcatool.stores.uri import plain_name, shown
 from pcatool.writers.cells import CONVERT_COLUMN, TextlessType, row_slices
 from pcatool.writers.sink import Data, Sink, uncompressed_name
 
@@ -157,7 +157,7 @@ def format_name(options: OutputOptions) -> str:
     by_name = WRITERS.by_suffix(name)
     if options.output_format is None and by_name is None and name.lower().endswith(UNWRITABLE_SUFFIXES):
         raise UsageError(
-            f"cannot write {show(name)}: there is no writer for {show(Path(name).suffix)}",
+            f"cannot write {show(shown(name))}: there is no writer for {show(Path(name).suffix)}",
             f"end the name in one of .{', .'.join(WRITERS)}, or choose a format with --output-format",
         )
     return options.output_format or by_name or "csv"

@@ -133,6 +133,45 @@ def test_models_and_credentials(site: tuple[str, type[Site]], capsys: pytest.Cap
     assert capsys.readouterr().out == "1\n"
 
 
+def test_no_command_prints_a_password_or_a_query(
+    site: tuple[str, type[Site]],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert app.run(["fit", "t.csv", "--no-updatable", "-o", "other.npz"]) == 0
+    assert app.run(["transform", "local.npz", "t.csv", "-o", "scores.csv"]) == 0
+    site[1].pages["other.npz"] = Path("other.npz").read_bytes()
+    table, model, other = (
+        f"http://me:secret@{site[0]}/mine/{name}?x=secret" for name in ("t.csv", "m.npz", "other.npz")
+    )
+    picture = "s3://me:secret@bucket/x.doc"
+    for words in (
+        ["plot", "scores", table, model, "-o", "x.png"],
+        ["plot", "scores", model, table, "-s", "-o", "x.png"],
+        ["plot", "scores", model, table, "-o", picture],
+        ["plot", "loadings", model, table, "-o", "x.png"],
+        ["components", model, "-o", picture],
+        ["diff", model, model],
+        ["diff", model, other],
+        ["diff", model, other, "--json"],
+        ["inspect", model, table],
+        ["update", other, table, "-o", "new.npz"],
+        ["update", model, "scores.csv", "-o", "new.npz"],
+        ["subtract", other, table, "-o", "new.npz"],
+        ["refit", other, "-o", "new.npz"],
+        ["transform", model, table, "-o", "folder/", "--json"],
+        ["transform", model, table, table, "-o", "folder/"],
+        ["fit", table, "-o", picture, "--scores", picture],
+        [table],
+    ):
+        run_and_report(lambda words=words: app.run(words), debug=False)
+        said = capsys.readouterr()
+        assert said.out + said.err
+        assert "secret" not in said.out + said.err, words
+
+
 def test_pythons_own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.csv").write_bytes(TEXT)
     monkeypatch.chdir(tmp_path)

@@ -124,6 +124,18 @@ UNKNOWN = {
         "'s3://b/k.csv': s3:// has no option 'Region'",
         "did you mean region? the options are anonymous, endpoint_override, region, scheme",
     ),
+    "s3://b/k.csv?endpoint=secret": (
+        "'s3://b/k.csv': s3:// has no option 'endpoint'",
+        "did you mean endpoint_override? the options are anonymous, endpoint_override, region, scheme",
+    ),
+    "s3://b/k.csv?endpoint_url=secret&foo=1": (
+        "'s3://b/k.csv': s3:// has no option 'endpoint_url'",
+        "did you mean endpoint_override? the options are anonymous, endpoint_override, region, scheme",
+    ),
+    "s3://b/k.csv?anon=true": (
+        "'s3://b/k.csv': s3:// has no option 'anon'",
+        "did you mean anonymous? the options are anonymous, endpoint_override, region, scheme",
+    ),
     "gs://b/k.csv?anonymus=true": (
         "'gs://b/k.csv': gs:// has no option 'anonymus'",
         "did you mean anonymous? the options are anonymous, endpoint_override, scheme",

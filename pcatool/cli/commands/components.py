@@ -131,12 +131,12 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
     ending = Path(uncompressed_name(name)).suffix.lower()
     if ending in PICTURES:
         raise UsageError(
-            f"{show(name)} is the name of a picture, but numbers are written without --image",
+            f"{show(shown(name))} is the name of a picture, but numbers are written without --image",
             "add the size of the images in pixels, such as --image 28x28, or give a name that ends in .csv",
         )
     if ending not in ENDINGS:
         raise UsageError(
-            f"{show(name)} does not end in the suffix of a format",
+            f"{show(shown(name))} does not end in the suffix of a format",
             "end the name with .csv, .json, .md or .txt, or add the format, such as --format csv",
         )
     return ENDINGS[ending]

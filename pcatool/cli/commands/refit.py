@@ -5,6 +5,7 @@ from __future__ import annotations
 from pcatool.cli.parameters import ModelOutput, ModelPath, NoClobber, model_of, prints_usage, write_model
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import GeneralOptions, RefitOptions
+from pcatool.stores.uri import shown
 
 NAME = "refit"
 USAGE = "MODEL -o MODEL [OPTIONS]"
@@ -35,6 +36,6 @@ def run(
     reporter, fitted = ConsoleReporter(general), model_of(model, ["data"])
 
     def make() -> Combined:
-        return Combined(refit((model, fitted), options, reporter), fitted.n_samples)
+        return Combined(refit((shown(model), fitted), options, reporter), fitted.n_samples)
 
     return write_model(NAME, output, no_clobber, (), make, reporter)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pcatool.cli.parameters import Inputs, ModelOutput, ModelPath, NoClobber, model_of, prints_usage, write_model
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import MODEL_OR_DATA, EngineOptions, GeneralOptions, TableOptions, UpdateOptions
+from pcatool.stores.uri import shown
 
 if TYPE_CHECKING:
     from pcatool.pipeline.combine import Combined
@@ -28,8 +29,9 @@ def run(
 ) -> int:
     """Remove rows from a model, as for a sliding window.
 
-    Each INPUT is a table of rows that were fitted, or a model of such rows. The command refuses rows that the model
-    cannot contain, and results with fewer than 8 accurate digits. -o may name MODEL, to replace it.
+    Each INPUT is a table of rows that were fitted, or a model of such rows. The run ends with an error if
+    the rows cannot have been in the fit. It also ends with an error if the subtraction leaves fewer than 8 accurate
+    digits of a number that was accurate before. -o may name MODEL, to replace it.
 
     Examples:
       pcatool subtract twice.npz houses.npz -o once.npz -v
@@ -41,7 +43,7 @@ def run(
     from pcatool.pipeline.combine import are_models, models_of, refuse_reading
 
     reporter, data = ConsoleReporter(general), inputs or []
-    named = (model, model_of(model, None if inputs and "-" not in inputs else inputs))
+    named = (shown(model), model_of(model, None if inputs and "-" not in inputs else inputs))
 
     def make() -> Combined:
         if are_models(data):

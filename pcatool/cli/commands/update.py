@@ -5,6 +5,7 @@ from __future__ import annotations
 from pcatool.cli.parameters import Inputs, ModelOutput, ModelPath, NoClobber, model_of, prints_usage, write_model
 from pcatool.cli.reporter import ConsoleReporter
 from pcatool.options import EngineOptions, GeneralOptions, TableOptions, UpdateOptions
+from pcatool.stores.uri import shown
 
 NAME = "update"
 USAGE = "MODEL [INPUT...] -o MODEL [OPTIONS]"
@@ -35,7 +36,7 @@ def run(
     from pcatool.pipeline import combine
 
     reporter, data = ConsoleReporter(general), inputs or []
-    named = (model, model_of(model, inputs))
+    named = (shown(model), model_of(model, inputs))
     return write_model(
         NAME,
         output,
