@@ -104,6 +104,7 @@ class Column(NamedTuple):
     example: str = ""  # the first cell that is not missing
     width: int = 0  # length of the vectors; 0 for other columns, or if no vector was seen
     remedy: str = ""  # for columns of marked numbers: options that read the cells as numbers
+    line: int = 0  # for columns of marked numbers: line of the example; 0 if unknown
     null_word: str = "null"  # the word for a null of Arrow in messages and reports
     # The type is boolean; without -c such columns are features, columns of the texts true and false are not.
     boolean_type: bool = False
@@ -112,6 +113,10 @@ class Column(NamedTuple):
     numbers_in_text: str = ""
     arrow_type: str = ""  # for text columns of typed formats: the name of the Arrow type
     row_name: bool = False  # holds the names of the rows (--row-names); never a feature
+
+    def place(self, where: str) -> str:
+        """Return the place of the example in the input `where`, for messages."""
+        return f"{where}{f', line {self.line}' if self.line else ''}, column {show(self.name)}"
 
     @property
     def contents(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -125,9 +126,10 @@ class RowCounts:
 
     def error(self, remedy: str) -> DataError:
         """Return the error that refuses incomplete rows, with columns, counts and the first places."""
-        worst = self.cells.most_common()
-        columns = ", ".join(f"{grouped(count)} in column {show(name)}" for name, count in worst[:5])
-        more = f" and others in {counted(len(worst) - 5, 'more column')}" if len(worst) > 5 else ""
+        worst = _by_vector(self.cells.most_common())
+        columns = ", ".join(f"{grouped(count)} in {_columns_text(names)}" for names, count in worst[:5])
+        others = sum(len(names) for names, _ in worst[5:])
+        more = f" and others in {counted(others, 'more column')}" if others else ""
         has = "has" if self.incomplete == 1 else "have"
         return DataError(
             f"{grouped(self.incomplete)} of {grouped(self.rows)} rows {has} missing cells: {columns}{more}; "
@@ -150,6 +152,27 @@ def _split_place(place: str) -> tuple[str, str, str]:
     name, _, where = place.rpartition(", ")
     unit, _, number = where.partition(" ")
     return name, unit, number
+
+
+def _by_vector(cells: Sequence[tuple[str, int]]) -> list[tuple[list[str], int]]:
+    """Return columns with their number of missing cells; successive elements of a vector with equal numbers are one."""
+    found: list[tuple[list[str], int]] = []
+    expected = ""  # the next element of the same vector
+    for name, count in cells:
+        if found and name == expected and count == found[-1][1]:
+            found[-1][0].append(name)
+        else:
+            found.append(([name], count))
+        element = re.fullmatch(r"(.*\[)([0-9]+)\]", name, re.ASCII | re.DOTALL)
+        expected = f"{element[1]}{int(element[2]) + 1}]" if element else ""
+    return found
+
+
+def _columns_text(names: Sequence[str]) -> str:
+    """Return words for a column, or for elements of a vector, which have equal numbers of missing cells."""
+    if len(names) == 1:
+        return f"column {show(names[0])}"
+    return f"each of {counted(len(names), 'column')} {show(names[0])} to {show(names[-1])}"
 
 
 def _spread(counts: NDArray[np.int64]) -> tuple[int, float, int]:

@@ -104,7 +104,7 @@ class FirstInput:
         for other in self._others():
             there = {column.name: column for column in other.profile()}
             if not other.ended():
-                columns = tuple(there.get(c.name, c) if is_open(c) else c for c in columns)
+                columns = tuple(there.get(c.name, c)._replace(line=0) if is_open(c) else c for c in columns)
                 is_open = _is_empty_vector
                 if not any(map(is_open, columns)):
                     break

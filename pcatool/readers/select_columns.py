@@ -189,8 +189,9 @@ def match_features(
             added = f"column {show(missing[0])}" if len(missing) == 1 else "the columns"
             add = f"add {added}, or {leave_out_all(missing)}"
             # With most columns missing it is another table, save where its columns are only named otherwise.
-            advice = [rename] if 2 * len(missing) > len(names) else [rename, add]
-            remedy = ", ".join(part for part in advice if part)
+            another = rename or "give a table with these columns, or rename the columns of this table"
+            few = 2 * len(missing) <= len(names)
+            remedy = ", ".join(part for part in (rename, add) if part) if few else another
         raise MissingColumns(missing, [c.name for c in columns], where, remedy, used=set(names))
     return tuple(found)
 
@@ -391,7 +392,7 @@ def _features(
 
 def _marked_number_error(column: Column, where: str, remedy: str) -> DataError:
     """Return the error for a column of numbers that have marks, such as 1,000 or $5."""
-    return DataError(f"{where}, column {show(column.name)}: {show(column.example)} is not a plain number", remedy)
+    return DataError(f"{column.place(where)}: {show(column.example)} is not a plain number", remedy)
 
 
 def _or_leave_out(i: int, columns: Sequence[Column]) -> str:

@@ -160,6 +160,10 @@ def test_a_models_columns_that_are_not_there() -> None:
         MissingColumns, match=r"no column 'aa' \(the columns are: .*; add column 'aa', or leave the .* -x aa$"
     ):
         match_features(["aa", "a"], frozenset(), TABLE, "t.csv")  # 'a' is needed itself, so that it cannot be meant
+    with pytest.raises(
+        MissingColumns, match=r"; give a table with these columns, or rename the columns of this table$"
+    ):
+        match_features(["zzz", "qqq"], frozenset(), TABLE, "t.csv")
     for name, message in (
         ("name", "column 'name' holds text values \\(first value 'Anna'\\), but the model needs numbers"),
         ("v", "column 'v' holds vector values"),

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from pcatool.errors import DataError, exclusion, leave_out, null_option, show
 from pcatool.options import TableOptions
-from pcatool.readers.base import Feature, bad_cell_remedy
+from pcatool.readers.base import Column, Feature, bad_cell_remedy
 from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 
 __all__ = [
     "MOST_CELLS_EXAMINED",
     "PLAIN_NUMBERS_REMEDY",
     "READ_WITH",
+    "SEPARATORS",
     "OtherCells",
     "ReadAgain",
     "empty_table_error",
@@ -30,9 +31,12 @@ __all__ = [
     "ragged_row_error",
     "remedy_for_cell",
     "remedy_for_column",
+    "with_lines",
 ]
 
 READ_WITH = "read the table with "  # begins a remedy that names options
+# Usual separators, and the value of -d for each.
+SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 PLAIN_NUMBERS_REMEDY = "write numbers with ASCII digits and signs only, as in -1.5e3"
 
 # Unicode hyphens and minus signs.
@@ -110,6 +114,18 @@ def remedy_for_column(cells: Sequence[str], dialect: Dialect, others: OtherCells
     if not trials or 2 * trials[0].numbers_read < len(cells):
         return None
     return _remedy_of(likely, dialect, trials)
+
+
+def with_lines(columns: tuple[Column, ...], rows: Iterable[tuple[int, Sequence[str]]]) -> tuple[Column, ...]:
+    """Return the columns, each column of marked numbers with the line of its example, from rows with line numbers."""
+    marked = {i for i, column in enumerate(columns) if column.kind == "marked number"}
+    lines: dict[int, int] = {}
+    for line, cells in rows if marked else ():
+        lines |= {i: line for i in marked if i < len(cells) and cells[i] == columns[i].example}
+        marked -= lines.keys()
+        if not marked:
+            break
+    return tuple(column._replace(line=lines.get(i, 0)) for i, column in enumerate(columns)) if lines else columns
 
 
 def remedy_for_marked_number(
@@ -337,8 +353,18 @@ def ragged_row_error(
     elif width == 1 and first_below_header is not None:
         error.add_remedy("if the header is a title, add --skip-lines 1; if it begins with '#', add --comment '#'")
     else:
-        error.add_remedy("correct the row, or give another separator with -d")
+        error.add_remedy(f"correct the row, or {_other_separator(rows(), dialect)}")
     return error
+
+
+def _other_separator(rows: Sequence[Sequence[str]], dialect: Dialect) -> str:
+    """Return the advice to read the table with another separator: with one that every row has equally often, if any."""
+    for separator, spelled in SEPARATORS.items():
+        if separator not in (dialect.delimiter, dialect.decimal):
+            counts = {sum(cell.count(separator) for cell in row) for row in rows}
+            if len(counts) == 1 and counts != {0}:
+                return f"{READ_WITH}-d {spelled}"
+    return "give another separator with -d"
 
 
 def _remedy_for_longer_rows(rows: Sequence[Sequence[str]], width: int, dialect: Dialect) -> str | None:

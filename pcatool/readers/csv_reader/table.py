@@ -22,10 +22,12 @@ from pcatool.readers.csv_reader.hints import (
     MOST_CELLS_EXAMINED,
     PLAIN_NUMBERS_REMEDY,
     READ_WITH,
+    SEPARATORS,
     OtherCells,
     empty_table_error,
     is_in_other_script,
     remedy_for_column,
+    with_lines,
 )
 from pcatool.readers.csv_reader.reference import BOOLEANS, parse
 from pcatool.readers.csv_reader.split import Chunk, RowCutter, check_utf8, rows_of
@@ -146,8 +148,6 @@ def column_of_cells(name: str, cells: Sequence[str], dialect: Dialect, others: O
 # Name for the column of row names where the header does not name that column.
 ROW_NAME = "row_name"
 
-# Usual separators, and the value of -d for each.
-SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 # Beginnings of text files that are not tables: pattern -> (what the file is, remedy).
 NOT_TABLES = {
     re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert the file to CSV or Parquet"),
@@ -383,7 +383,7 @@ class CsvTable:
             raise
         if columns[0].kind == "text":
             self._check_blanks()
-        return columns
+        return with_lines(columns, rows_of(chunk, self.dialect, self.name))
 
     def _check_blanks(self) -> None:
         """Raise `DataError` for a table of one column that runs of blanks would split into columns."""

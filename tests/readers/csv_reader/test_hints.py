@@ -63,6 +63,23 @@ def test_the_exact_parser_agrees_with_the_fast_one(
     assert [dialect.number(cell) for cell in cells] == numbers
 
 
+def test_the_error_names_the_line_of_the_cell(tmp_path: Path) -> None:
+    file = write(tmp_path, 'a,b\n\n1,\n2,"1,234"\n')
+    with pytest.raises(DataError, match=r"t.csv, line 4, column 'b': '1,234' is not a plain number"):
+        read(file)
+    with pytest.raises(DataError, match=r"x.csv, column 'b': '1,234' is not a plain number"):
+        read(write(tmp_path, "a,b\n", "x.csv"), file)  # the line is not one of the first file
+
+
+@pytest.mark.parametrize(("separator", "option"), [(";", "-d ';'"), ("\t", "-d tab"), ("|", r"-d '\|'")])
+def test_a_row_of_another_width_names_the_likely_separator(separator: str, option: str, tmp_path: Path) -> None:
+    rows = ["town, land|warm|wet", "A, DE|6,0|1,5", "B|7,1|2,5"]
+    with pytest.raises(DataError, match=f"correct the row, or read the table with {option}$"):
+        read(write(tmp_path, "\n".join(rows).replace("|", separator)))
+    with pytest.raises(DataError, match=r"correct the row, or give another separator with -d$"):
+        read(write(tmp_path, "a,b\n1;2,2\n3\n"))
+
+
 def test_a_dressed_cell_among_numbers_is_named_by_its_line(tmp_path: Path) -> None:
     file = table(tmp_path, ["1,234"], before="5")
     with pytest.raises(
