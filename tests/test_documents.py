@@ -209,7 +209,7 @@ def test_endings_of_tables_in_a_folder_are_those_of_the_readers() -> None:
 
 def test_first_block_of_rows_is_as_long_as_described() -> None:
     (sentence,) = re.findall(r"A block has (.*?), and fewer", TOPICS["tables"].text, re.DOTALL)
-    shown = re.findall(r"([\d,]+)(?: rows if the table has)? up\s+to\s+([\d,]+)", sentence)
+    shown = re.findall(r"([\d,]+)(?:\s+rows\s+if\s+the\s+table\s+has)?\s+up\s+to\s+([\d,]+)", sentence)
     assert len(shown) == 4
     for rows, columns in ((int(a.replace(",", "")), int(b.replace(",", ""))) for a, b in shown):
         assert block_rows(columns) == rows
@@ -227,6 +227,12 @@ def test_json_keys_of_fit_and_transform_are_described(place: Path, environment: 
         "transform": f"pcatool transform orders.npz {again} -o scores.csv --json -q",
     }
     assert {name: set(json.loads(run(code, place, environment))) for name, code in printed.items()} == described
+    (sums,) = re.findall(r"`update`, `subtract`, `merge` and (.*?)\n\n", TOPICS["unattended"].text, re.DOTALL)
+    without, only, unread = map(set, map(in_code, re.split(r"and also|If no", sums)))
+    read_again = json.loads(run(f"pcatool update orders.npz {again} -o more.npz --json -q", place, environment))
+    assert set(read_again) == (described["fit"] | only) - without | {"command"}
+    merged = json.loads(run("pcatool merge orders.npz more.npz -o all.npz --json -q", place, environment))
+    assert set(merged) == set(read_again) - unread
     (sentences,) = re.findall(r"Some options add keys\.(.*?)\n\n", TOPICS["unattended"].text, re.DOTALL)
     added = set[str]()
     for command, code, more in (

@@ -144,11 +144,17 @@ def test_postgresql(place: Path, server: dict[str, str], plain_environment: dict
     assert "missing" in again.stderr, "a missing cell is an error for this model"
     assert bash(count, place, environment).stdout == "50|50|50\n"
     # The night is repeated: the scores are there once, and empty ones are NULL.
-    again = bash(load.replace("--keep state", "--keep state --missing keep"), place, environment)
+    again = bash(load.replace("--keep day,state", "--keep day,state --missing keep"), place, environment)
     assert again.returncode == 0, again.stderr
     rows, states, scored = bash(count, place, environment).stdout.strip().split("|")
     assert (rows, states) == ("50", "50")
     assert 40 < int(scored) < 50
+    # After midnight, the night is repeated under its own date.
+    bash("psql -c \"update scores set day = '2026-01-31'\"", place, environment)
+    dated = load.replace("day=$(date +%F)", "day=2026-01-31").replace("day,state", "day,state --missing keep")
+    assert bash(dated, place, environment).returncode == 0
+    assert bash("psql -Atc 'select distinct day from scores'", place, environment).stdout == "2026-01-31\n"
+    assert bash(count, place, environment).stdout == f"50|50|{scored}\n"
     # A load that fails leaves the scores that were there.
     bash("psql -c 'alter table scores add check (pc1 < 0) not valid'", place, environment)
     failed = bash(load, place, environment)
@@ -214,7 +220,7 @@ def test_cron(place: Path, night: Any) -> None:
     assert "aligned" not in load_model(place / "digits.npz").meta
     assert night() == "", "the second night"
     assert "aligned" in load_model(place / "digits.npz").meta
-    assert "pcatool: note: constant columns" in (place / "nightly.err").read_text()
+    assert "pcatool: note: kept constant columns" in (place / "nightly.err").read_text()
     assert (place / "scores.csv").read_bytes().count(b"\n") == 1798
 
     table = place / "sample_data" / "digits.csv"
@@ -231,7 +237,7 @@ def test_cron(place: Path, night: Any) -> None:
     holder = subprocess.Popen(["flock", ".lock", "-c", "echo held; read line"], cwd=place, stdin=-1, stdout=-1)
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"held\n"
-    assert night() == "pcatool: exit code 75\n"
+    assert night() == "nightly.sh: exit code 75\n"
     assert not (place / "scores.csv").exists()
     holder.communicate(b"\n")
 
@@ -239,7 +245,7 @@ def test_cron(place: Path, night: Any) -> None:
     table.write_bytes(whole.replace(b"\n0,", b"\nx,", 1))
     said = night()
     assert said.startswith("pcatool: error: sample_data/digits.csv")
-    assert said.endswith("\npcatool: exit code 3\n")
+    assert said.endswith("\nnightly.sh: exit code 3\n")
     assert ((place / "scores.csv").read_bytes(), (place / "digits.npz").read_bytes()) == (scores, model)
 
     table.write_bytes(re.sub(rb"\n0,", b"\nx,", whole))

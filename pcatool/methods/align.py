@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, UsageError, listed
-from pcatool.model.model import Model
+from pcatool.errors import MOST_LISTED, DataError, UsageError, counted, grouped, listed
+from pcatool.model.model import Model, component_name
 from pcatool.model.validate import NEAR_EQUAL
 from pcatool.progress import Reporter
 
@@ -63,12 +63,14 @@ def aligned_to(model: Model, old: Model, reporter: Reporter) -> Model:
 
     A component may take the place of the i-th largest eigenvalue only if both eigenvalues differ by at most a tenth.
     Among such orders, the one with the largest sum of |cosine| is taken. `meta["aligned"]` holds, for each place, the
-    rank by eigenvalue of its component. Report a note for columns that are in only one of the models.
+    rank by eigenvalue of its component. Report a note for columns that are in only one of the models, and a warning for
+    components that hardly resemble the old component in the same place.
     """
     check_older(old, method=method_of(model), in_kernel="kernel" in model.meta, standardized=model.standardized)
     _note_other_columns(model, old, reporter)
     C = cosines(model, old)
     order = _order(model, C)
+    _warn_of_others(model, C[order], reporter)
     B = model.basis[:, order] * _signs(C[order])
     values = model.eigenvalues.copy()
     values[: model.k] = values[order]
@@ -156,6 +158,24 @@ def _signs(C: Array) -> Array:
     partner[own[similarity]] = own[similarity]
     cosine = C[np.arange(k), partner]
     return np.where(cosine < -ROUNDING, -1.0, 1.0)
+
+
+def _warn_of_others(model: Model, C: Array, reporter: Reporter) -> None:
+    """Warn about components that hardly resemble the old component with the same number.
+
+    C (k, k_old) are the cosines of the components in their new places with the old components.
+    """
+    own = np.diagonal(C)
+    unlike = [j for j in np.flatnonzero(np.abs(own) < LEAST_SIMILARITY).tolist() if model.eigenvalues[j] > 0]
+    if unlike:
+        found = ", ".join(f"{abs(own[j]):.2f} for {component_name(j + 1)}" for j in unlike[:MOST_LISTED])
+        more = f" and {grouped(len(unlike) - MOST_LISTED)} more" if len(unlike) > MOST_LISTED else ""
+        those, numbers = ("the component", "number") if len(unlike) == 1 else ("the components", "numbers")
+        what = counted(len(unlike), "component") + (" is" if len(unlike) == 1 else " are")
+        reporter.warn(
+            f"--align-to: {what} not similar to {those} with the same {numbers} in the older model: |cosine| "
+            f"{found}{more}; pcatool diff shows the most similar components"
+        )
 
 
 def _reordered(certificate: Mapping[str, Any], order: Indices) -> dict[str, Any]:

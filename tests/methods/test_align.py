@@ -124,6 +124,18 @@ def test_rounding_decides_neither_sign_nor_order() -> None:
     np.testing.assert_array_equal(align(made([1.0, 0.5], tilted), other).basis, tilted)
 
 
+def test_components_unlike_those_of_the_same_number_are_named() -> None:
+    reporter = Reporter()
+    aligned_to(made([5.0, 3.3, 2.9, 1.0, 0.5], EYE[:, [0, 2, 1, 3, 4]]), OLD, reporter)
+    assert reporter.warnings == [
+        "--align-to: 2 components are not similar to the components with the same numbers in the older model: "
+        "|cosine| 0.00 for PC2, 0.00 for PC3; pcatool diff shows the most similar components"
+    ]
+    reporter = Reporter()
+    aligned_to(made([5.0, 3.0, 2.9, 1.0, 0.5], -EYE[:, [0, 2, 1, 3, 4]]), OLD, reporter)
+    assert reporter.warnings == [], "components of nearly equal eigenvalues that change places"
+
+
 def test_columns_are_matched_by_name() -> None:
     new = made([5.0, 3.0, 2.5, 1.0, 0.5])
     old = made([5.0, 3.0, 2.5, 1.0, 0.5], -EYE[::-1], "edcba")
