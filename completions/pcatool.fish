@@ -14,7 +14,7 @@ function __pcatool_of --no-scope-shadowing
             set arguments
         case fit
             set options \
-                '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the model' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--plan'\t'Do not fit; print which solver a fit would use and why, how often it would read the data, and how much memory it would need' \
                 '--scores=@any'\t'Also write the scores of the fitted rows to this file, as transform does; - is standard output' \
@@ -92,7 +92,7 @@ function __pcatool_of --no-scope-shadowing
                 '--keep-all'\t'Pass through all input columns' \
                 '--with-error'\t'Add a column squared_error: the squared error of the row, summed over the columns; after fit --standardize, over the standardised columns' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
-                '-o|--output=@any'\t'Output file, replaced in one step; - is standard output' \
+                '-o|--output=@any'\t'Output file' \
                 '--output-format=csv tsv parquet jsonl'\t'Format of the output' \
                 '--output-header|--no-output-header'\t'Write the line of column names, or not' \
                 '--float-format='\t'Format of numbers in text, such as .6g or %.3f' \
@@ -132,7 +132,7 @@ function __pcatool_of --no-scope-shadowing
                 '--keep-all'\t'Pass through all input columns' \
                 '--with-error'\t'Add a column squared_error: the squared error of the row, summed over the columns; after fit --standardize, over the standardised columns' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
-                '-o|--output=@any'\t'Output file, replaced in one step; - is standard output' \
+                '-o|--output=@any'\t'Output file' \
                 '--output-format=csv tsv parquet jsonl'\t'Format of the output' \
                 '--output-header|--no-output-header'\t'Write the line of column names, or not' \
                 '--float-format='\t'Format of numbers in text, such as .6g or %.3f' \
@@ -385,7 +385,7 @@ function __pcatool_of --no-scope-shadowing
             set arguments 'scores loadings biplot' '*@model@data'
         case report
             set options \
-                '-o|--output=@any'\t'File for the page, replaced in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the page' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--color='\t'Colour the scores by this input column: text and a few different whole numbers get a colour for each value, other numbers get shades' \
                 '--axes='\t'Components whose scores are drawn at first, such as 1,3; the page can also show other components' \
@@ -437,7 +437,7 @@ function __pcatool_of --no-scope-shadowing
             set arguments '@model' '@model'
         case update
             set options \
-                '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the model' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
@@ -464,7 +464,7 @@ function __pcatool_of --no-scope-shadowing
             set arguments '@model' '*@data'
         case merge
             set options \
-                '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the model' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--align-to=@model'\t'Older model' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
@@ -475,7 +475,7 @@ function __pcatool_of --no-scope-shadowing
             set arguments '*@model'
         case subtract
             set options \
-                '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the model' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
@@ -502,7 +502,7 @@ function __pcatool_of --no-scope-shadowing
             set arguments '@model' '*@model@data'
         case refit
             set options \
-                '-o|--output=@any'\t'File for the model, replaced in one step; - is standard output' \
+                '-o|--output=@any'\t'File for the model' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--align-to=@model'\t'Older model' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance, all, or a rule; as in fit' \

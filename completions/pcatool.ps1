@@ -37,7 +37,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         }
         'fit' = @{
             Options = @(
-                @{ Word = '-o|--output=@any'; About = 'File for the model, replaced in one step; - is standard output' },
+                @{ Word = '-o|--output=@any'; About = 'File for the model' },
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
                 @{ Word = '--plan'; About = 'Do not fit; print which solver a fit would use and why, how often it would read the data, and how much memory it would need' },
                 @{ Word = '--scores=@any'; About = 'Also write the scores of the fitted rows to this file, as transform does; - is standard output' },
@@ -117,7 +117,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '--keep-all'; About = 'Pass through all input columns' },
                 @{ Word = '--with-error'; About = 'Add a column squared_error: the squared error of the row, summed over the columns; after fit --standardize, over the standardised columns' },
                 @{ Word = '--with-coverage'; About = 'Add a column coverage: the share of the components'' variance that lies in the observed cells of the row' },
-                @{ Word = '-o|--output=@any'; About = 'Output file, replaced in one step; - is standard output' },
+                @{ Word = '-o|--output=@any'; About = 'Output file' },
                 @{ Word = '--output-format=csv tsv parquet jsonl'; About = 'Format of the output' },
                 @{ Word = '--output-header|--no-output-header'; About = 'Write the line of column names, or not' },
                 @{ Word = '--float-format='; About = 'Format of numbers in text, such as .6g or %.3f' },
@@ -159,7 +159,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
                 @{ Word = '--keep-all'; About = 'Pass through all input columns' },
                 @{ Word = '--with-error'; About = 'Add a column squared_error: the squared error of the row, summed over the columns; after fit --standardize, over the standardised columns' },
                 @{ Word = '--with-coverage'; About = 'Add a column coverage: the share of the components'' variance that lies in the observed cells of the row' },
-                @{ Word = '-o|--output=@any'; About = 'Output file, replaced in one step; - is standard output' },
+                @{ Word = '-o|--output=@any'; About = 'Output file' },
                 @{ Word = '--output-format=csv tsv parquet jsonl'; About = 'Format of the output' },
                 @{ Word = '--output-header|--no-output-header'; About = 'Write the line of column names, or not' },
                 @{ Word = '--float-format='; About = 'Format of numbers in text, such as .6g or %.3f' },
@@ -422,7 +422,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         }
         'report' = @{
             Options = @(
-                @{ Word = '-o|--output=@any'; About = 'File for the page, replaced in one step; - is standard output' },
+                @{ Word = '-o|--output=@any'; About = 'File for the page' },
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
                 @{ Word = '--color='; About = 'Colour the scores by this input column: text and a few different whole numbers get a colour for each value, other numbers get shades' },
                 @{ Word = '--axes='; About = 'Components whose scores are drawn at first, such as 1,3; the page can also show other components' },
@@ -480,7 +480,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         }
         'update' = @{
             Options = @(
-                @{ Word = '-o|--output=@any'; About = 'File for the model, replaced in one step; - is standard output' },
+                @{ Word = '-o|--output=@any'; About = 'File for the model' },
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
                 @{ Word = '--input-format=parquet tsv csv'; About = 'Format of the input; recognised by the content and the name if not given' },
                 @{ Word = '-d|--delimiter=tab comma semicolon pipe space blanks'; About = 'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' },
@@ -509,7 +509,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         }
         'merge' = @{
             Options = @(
-                @{ Word = '-o|--output=@any'; About = 'File for the model, replaced in one step; - is standard output' },
+                @{ Word = '-o|--output=@any'; About = 'File for the model' },
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
                 @{ Word = '--align-to=@model'; About = 'Older model' },
                 @{ Word = '-q|--quiet'; About = 'Hide notes and warnings; errors are still printed' },
@@ -522,7 +522,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         }
         'subtract' = @{
             Options = @(
-                @{ Word = '-o|--output=@any'; About = 'File for the model, replaced in one step; - is standard output' },
+                @{ Word = '-o|--output=@any'; About = 'File for the model' },
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
                 @{ Word = '--input-format=parquet tsv csv'; About = 'Format of the input; recognised by the content and the name if not given' },
                 @{ Word = '-d|--delimiter=tab comma semicolon pipe space blanks'; About = 'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' },
@@ -551,7 +551,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
         }
         'refit' = @{
             Options = @(
-                @{ Word = '-o|--output=@any'; About = 'File for the model, replaced in one step; - is standard output' },
+                @{ Word = '-o|--output=@any'; About = 'File for the model' },
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
                 @{ Word = '--align-to=@model'; About = 'Older model' },
                 @{ Word = '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'; About = 'Number of components: a whole number, a share of the variance, all, or a rule; as in fit' },

@@ -106,12 +106,12 @@ def listed_components(indices: Sequence[int]) -> str:
 def note_constant(reporter: Reporter, columns: Sequence[str], constant: Iterable[int], adding: str) -> None:
     """Report a note with the names of constant columns, if there are any.
 
-    `constant` are their indices; `adding` ends the phrase "constant columns add", for example with "no variance".
+    `constant` are their indices; `adding` ends the phrase "which add", for example with "no variance".
     """
     names = [columns[j] for j in constant]
     if names:
-        subject = "a constant column adds" if len(names) == 1 else "constant columns add"
-        reporter.note(f"{subject} {adding}: {listed(names)}")
+        noun, add = ("column", "adds") if len(names) == 1 else ("columns", "add")
+        reporter.note(f"kept constant {noun} {listed(names)}, which {add} {adding}")
 
 
 # Names of identifiers; names of row numbers; names of whole numbers in steps of one that are no identifiers.

@@ -59,6 +59,7 @@ __all__ = [
     "hold_rows",
     "label_moments_rounding",
     "no_dependence_error",
+    "one_pass_text",
     "refuse_above",
     "solve_by_cross_moments",
     "solve_by_label_kernel",
@@ -297,8 +298,7 @@ def solve_cross_moments(
         scale_rounding=problem.scale_rounding(rounding[:-1]),
     )
     classes = t if labels.classes else None
-    what = f"{t} classes" if labels.classes else "1 label" if t == 1 else f"{t} labels"
-    reason = f"one pass for the products of {d} columns and {what}"
+    reason = one_pass_text(d, labels, classes)
     dependence = solve_product(problem, labels, columns, product, "cross-moment", reason, classes)
     if not problem.keeps_sums:
         return dependence
@@ -306,6 +306,17 @@ def solve_cross_moments(
     return dependence._replace(
         solution=dependence.solution._replace(statistic=Statistic.summed(moments, rounding, names))
     )
+
+
+def one_pass_text(d: int, labels: Labels, classes: int | None = None) -> str:
+    """Return the reason for `cross-moment`, for d columns; `classes` is the number of classes, None if unknown."""
+    columns = "the column" if d == 1 else f"each of {grouped(d)} columns"
+    if labels.classes:
+        each = "each class" if classes is None else f"each of {grouped(classes)} classes"
+        return f"one pass over the rows, which adds up {columns} for {each}"
+    product = columns if d == 1 else "each column"
+    label = "the label" if labels.width == 1 else f"each of {grouped(labels.width)} labels"
+    return f"one pass over the rows, which adds up the product of {product} and {label}"
 
 
 # Copies of the rows that are held: as read, in one table, centred, and summed by label.

@@ -174,7 +174,8 @@ class PCA:
 
         def planned(threads: int) -> Plan:
             reading = resources.reading(threads)
-            plan = make_plan(name, reason, problem, at_most, threads, reading)._replace(rows=known)
+            plan = make_plan(name, reason, problem, at_most, threads, reading)
+            plan = plan._replace(rows=known, estimated=rows.n is None)
             if expected is None:
                 more = make_plan(name, reason, problem, 2 * known, threads, reading)
                 plan = plan._replace(rows=None, grows=more.peak_bytes > plan.peak_bytes)

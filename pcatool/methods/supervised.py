@@ -46,6 +46,7 @@ from pcatool.methods.dependence import (
     HOLDS_NO_ROWS,
     Dependence,
     SupervisedTask,
+    one_pass_text,
     refuse_above,
     solve_by_cross_moments,
     solve_by_label_kernel,
@@ -142,7 +143,7 @@ class SupervisedPCA(PCA):
             need, name, reason = 8 * rows * (HELD_COPIES * width + factor), "kernel", _kernel_reason(self.options)
         elif task.kernel.is_product:
             t = EXPECTED_COMPONENTS if task.labels.classes else task.labels.width
-            need, name, reason = 8 * COPIES * d * t, "cross-moment", f"one pass: label kernel {task.kernel.name}"
+            need, name, reason = 8 * COPIES * d * t, "cross-moment", one_pass_text(d, task.labels)
         else:
             need = 8 * rows * (HELD_COPIES * width + min(rows, MOST_STEPS)) + 8 * COPIES * min(rows or d, d) * d
             name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: the rows are kept in memory"
@@ -154,7 +155,7 @@ class SupervisedPCA(PCA):
         held = 8 * (rows * (d + k) if self.options.kernel is not None else d * k)
         peak = max(peak, task.resources.scoring(k, 2 * held))
         grows = n is None and name != "cross-moment"
-        return Plan(name, reason, n, d, "1", peak, threads, reading=reading, grows=grows)
+        return Plan(name, reason, n, d, "1", peak, threads, reading=reading, grows=grows, estimated=task.rows.n is None)
 
     def _linear_model(self, problem: Problem, known: dict[str, Any], solved: Solved) -> Model:
         """Return the linear model with the settings `known` and the solution."""
@@ -252,7 +253,8 @@ class SupervisedPCA(PCA):
 
 def _check_memory(plan: Plan, limit: int | None) -> None:
     """Raise `RefusedError` if a fit with this plan needs more than the memory limit."""
-    rows = grouped(plan.rows) if plan.rows else "an unknown number of"
+    about = "about " if plan.estimated else ""
+    rows = f"{about}{grouped(plan.rows)}" if plan.rows else "an unknown number of"
     refuse_above(
         None if plan.grows else limit,  # an unknown number of rows is checked as rows arrive
         plan.peak_bytes,

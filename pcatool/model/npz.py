@@ -60,6 +60,9 @@ DIMENSIONS = {"total_variance": 0, "n_samples": 0, "columns": 1, "basis": 2}
 # Settings that every model file must have.
 SETTINGS = ("method", "center", "standardize", "ddof")
 
+# Words for `meta["arrays"]` in messages.
+LIST_OF_ARRAYS = "the file's list of arrays (in 'meta')"
+
 # Array that only kernel models have.
 KERNEL_ARRAY = "dual_vectors"
 
@@ -392,14 +395,14 @@ def _check_arrays(
         if key == "meta":
             continue
         if key not in listed:
-            raise _unusable(name, f"it has an array {show(key)}, which meta does not list")
+            raise _unusable(name, f"it has an array {show(key)}, which {LIST_OF_ARRAYS} does not name")
         if listed[key] != [array.dtype.str, list(array.shape)]:
-            raise _unusable(name, f"array {show(key)} has another type or shape than meta lists")
+            raise _unusable(name, f"array {show(key)} has another type or shape than {LIST_OF_ARRAYS} says")
         if key in kinds and array.dtype.kind != kinds[key]:
             raise _unusable(name, f"array {show(key)} has the wrong type {array.dtype}")
     for key in listed:
         if key not in arrays:
-            raise _unusable(name, f"it has no array {show(key)}, which meta lists")
+            raise _unusable(name, f"array {show(key)} is missing, but {LIST_OF_ARRAYS} names it")
     for key, dimensions in DIMENSIONS.items():
         if arrays[key].ndim != dimensions:
             raise _unusable(name, f"array {show(key)} has {counted(arrays[key].ndim, 'dimension')}, not {dimensions}")

@@ -349,7 +349,8 @@ def _check_vectors(widths: Mapping[str, int], columns: Sequence[str]) -> None:
         found = re.fullmatch(r"(.*)\[([0-9]+)\]", column, re.ASCII | re.DOTALL) if widths else None
         if found and int(found[2]) >= widths.get(found[1], int(found[2]) + 1):
             raise ModelError(
-                f"column {show(column)} has an index beyond its vector column, whose length is {widths[found[1]]}"
+                f"it has a column {show(column)}, but the vectors of {show(found[1])} end at "
+                f"{show(f'{found[1]}[{widths[found[1]] - 1}]')}"
             )
 
 

@@ -113,9 +113,9 @@ class OutputOptions:
         "--output",
         group="output",
         metavar="FILE|DIR/",
-        help="Output file, replaced in one step; - is standard output. If FILE is a folder, or ends with /, each input "
-        "gets an output of the same name in the folder. With --engine dask or spark the folder gets parts in row "
-        "order, and a file _SUCCESS when all parts are complete.",
+        help="Output file. If the file exists, it is replaced only when the new file is complete. - is standard "
+        "output. If FILE is a folder, or ends with /, each input gets an output of the same name in the folder. With "
+        "--engine dask or spark the folder gets parts in row order, and a file _SUCCESS when all parts are complete.",
         completion=ANY_FILE,
     )
     output_format: str | None = option(

@@ -344,8 +344,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--memory",
         group="model",
         metavar="SIZE",
-        help="Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins. The "
-        "limit does not change the result.",
+        help="Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins. "
+        "Every fit needs about 100 MB or more. The limit does not change the result.",
         shown_default="half of the free memory",
     )
 

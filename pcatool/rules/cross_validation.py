@@ -43,7 +43,7 @@ def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
     Raise `RefusedError` if the evidence has no rows.
     """
     if evidence.rank < 2:
-        return Choice(1, "the rank of the data")
+        return Choice(1, "the data have rank 1, so cross-validation was not run")
     if evidence.rows is None:
         raise RefusedError(
             "cross-validation needs all rows in memory, but there are too many rows, or only a model was given",

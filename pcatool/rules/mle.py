@@ -43,7 +43,7 @@ def mle(evidence: Evidence, number: float | None = None) -> Choice:
     # Rounding may have left an eigenvalue of 0 within the rank.
     rank = min(evidence.rank, int(np.count_nonzero(evidence.spectrum)))
     if rank < 2:
-        return Choice(1, "the rank of the data")
+        return Choice(1, "the data have rank 1, so there is no other choice")
     if rank < evidence.possible:
         return Choice(rank, f"columns depend on each other and leave no noise outside {rank} dimensions, so the rank")
     k = int(np.argmax(log_evidence(evidence.spectrum, evidence.n, evidence.varying))) + 1

@@ -124,6 +124,7 @@ class Plan(NamedTuple):
     fitting: int = 0  # if so: bytes at the peak of the fit alone
     later: int = 0  # bytes at the peak of work other than solving, with any solver
     solving_again: int = 0  # bytes at the peak of FALLBACK_SOLVER, which may solve again if no solver was asked for
+    estimated: bool = False  # whether `rows` is expected, not known
     refusal: str = ""  # message of the error that the fit would raise, with its remedy
     with_one_thread: Callable[[], Plan] | None = None  # returns the same plan with one thread
 
@@ -166,7 +167,8 @@ class Plan(NamedTuple):
         if fit:
             raise RefusedError(f"{fit} needs about {need}; {limit_text(limit)}", self._remedy(limit, problem))
         columns = grouped(self.columns)
-        size = f"{grouped(self.rows)} x {columns}" if self.rows is not None else counted(self.columns, "column")
+        about = "about " if self.estimated else ""
+        size = f"{about}{grouped(self.rows)} x {columns}" if self.rows is not None else counted(self.columns, "column")
         what = f"solver {self.solver}" if self.remedy is None else "the fit"
         raise RefusedError(f"{what} needs about {need} for {size}; {limit_text(limit)}", self._remedy(limit, problem))
 

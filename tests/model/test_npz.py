@@ -279,7 +279,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a member of another kind": (packed({**members(), "readme.txt": b"hello"}), "readme.txt"),
     "a member in a folder": (packed({**members(), "a/b.npy": npy_bytes(1.0)}), "a/b.npy"),
     "a member above": (packed({**members(), "../b.npy": npy_bytes(1.0)}), "../b.npy"),
-    "a member that meta does not list": (changed("b", npy_bytes(1.0)), "it has an array 'b', which meta does not list"),
+    "a member that meta does not list": (changed("b", npy_bytes(1.0)), "it has an array 'b', which the file's list"),
     # Settings.
     "meta as numbers": (changed("meta", npy_bytes(np.ones(3))), "meta"),
     "meta no JSON": (changed("meta", npy_bytes("{")), "meta"),
@@ -297,7 +297,10 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     },
     "arrays not listed": (with_meta(arrays=...), "lists no arrays"),
     "arrays listed as a list": (with_meta(arrays=[]), "lists no arrays"),
-    "an array listed and not there": (with_meta(arrays={**meta_of()["arrays"], "more": ["<f8", []]}), "more"),
+    "an array listed and not there": (
+        with_meta(arrays={**meta_of()["arrays"], "more": ["<f8", []]}),
+        "array 'more' is missing, but the file's list of arrays (in 'meta') names it",
+    ),
     # Settings that are used later on.
     "ddof a word": (with_meta(ddof="many"), "ddof"),
     "ddof two": (with_meta(ddof=2), "ddof"),

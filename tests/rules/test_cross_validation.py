@@ -97,6 +97,11 @@ def test_noise_has_no_component_that_helps(seed):
     assert "a model needs at least 1" in choice.reason
 
 
+def test_rank_1_leaves_no_choice():
+    choice = decide("cross-validation", evidence_of(low_rank(20, 4, [3], 1)))
+    assert choice == (1, "the data have rank 1, so cross-validation was not run")
+
+
 def test_without_noise_the_smallest_number_that_is_exact():
     assert decide("cross-validation", evidence_of(low_rank(80, 20, [9, 4, 1], 1))).k == 3
 

@@ -39,7 +39,9 @@ def run(
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="File for the page, replaced in one step; - is standard output.",
+            "-o", "--output", metavar="FILE",
+            help="File for the page. If the file exists, it is replaced only when the new page is complete. - is "
+            "standard output.",
             rich_help_panel="Output", show_default=False,
         ),
         ANY_FILE,

@@ -22,7 +22,7 @@ EXIT_STATUS = {
 
 ENVIRONMENT = {
     "NO_COLOR": "If set to anything, output on a terminal has no colours.",
-    "TERM": "If dumb, output has no colours, and no progress line is shown.",
+    "TERM": "If the value is 'dumb', output has no colours, and there is no progress line.",
     "COLUMNS": "Width of help, tables and charts, instead of the width of the terminal.",
     "OPENBLAS_CORETYPE": (
         "Type of processor for which BLAS computes, instead of the actual processor. With Haswell, all x86-64 "
