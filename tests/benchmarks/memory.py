@@ -251,6 +251,7 @@ KNOWN = (
     Job(Table("parquet", 60, 20_000, files=6), ("-k", "10", "--solver", "randomized")),
     Job(Table("csv", 2000, 1000, files=4), ("-k", "10", "--solver", "svd")),
     Job(Table("csv", 20_000, 600, 2), ("-k", "600"), scores=True),
+    Job(Table("vectors", 9086, 139, files=9), ("-k", "10", "-s", "--threads", "2")),
     Job(Table("csv", 89, 15_459, files=8), ("-k", "2", "--solver", "randomized", "--threads", "2")),
 )
 

@@ -135,8 +135,8 @@ READER, OPEN_COLUMN, OPEN_COPIES, SAFE_COPIES = 10 << 10, 3 << 20, 3, 4
 # Bytes of Arrow's functions, which vectors need.
 COMPUTE = 10 << 20
 # Copies of a column of vectors that Arrow holds while the column is read whole: its pages, its elements, and the place
-# of each element in its row.
-VECTOR_COPIES = 3
+# of each element in its row; and two of freed memory of the file before, into which the next file's do not fit.
+VECTOR_COPIES = 5
 # If the open columns together would take more bytes than MOST_OPEN, row groups are transposed through a temporary file.
 # A row group of at most IN_MEMORY_BYTES of numbers is transposed in memory, already where its open columns would take
 # more than MOST_OPEN_IN_MEMORY bytes.
