@@ -34,10 +34,9 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8  # parameters of ma
 # of 700 columns with missing cells. With one heap, threads wait for each other: a third more time on some machines.
 HEAPS = 2
 
-# Blocks of this size and more return to the system when they are freed; kept, they would leave holes that blocks of
-# other sizes do not fit into: up to 40 MB beyond the plan of a fit. Smaller blocks are allocated and freed all the
-# time; to fetch each from the system again would take half as long again.
-LARGE_BLOCK = 4 << 20
+# Blocks of this size and more return to the system when they are freed. Blocks of a few MB are allocated and freed all
+# the time; to return each and fetch it again is slow.
+LARGE_BLOCK = 32 << 20
 
 # Unit of a size -> exponent of 1000 or 1024.
 UNIT_EXPONENTS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}

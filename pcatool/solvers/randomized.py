@@ -60,14 +60,9 @@ def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
     S times the space, copies of both, and six copies of the new block.
     """
     width = min(k + EXTRA_DIRECTIONS, d)
-    space = _most_directions(d, width, n)
+    space = min(MOST_BLOCKS * width, d, (n or d) + width)  # n rows span at most n dimensions
     smaller = max(space - width, width)
     return 8 * d * max(4 * space + 4 * -(-space // MOST_BLOCKS) + 2 * width, 4 * smaller + 6 * width)
-
-
-def _most_directions(d: int, width: int, n: int | None) -> int:
-    """Return the most directions of a space that grows by blocks of `width`; n rows span at most n dimensions."""
-    return min(MOST_BLOCKS * width, d, (n or d) + width)
 
 
 class Randomized:
@@ -76,9 +71,8 @@ class Randomized:
     def estimate(self, d: int, n: int | None, k: int) -> Estimate:
         if d <= min(k + EXTRA_DIRECTIONS, WHOLE_SPACE_COLUMNS):
             return Covariance().estimate(d, n, k)
-        width = min(k + EXTRA_DIRECTIONS, d)
-        passing = 8 * d * (2 * _most_directions(d, width, n) + 3 * width)  # the space, S times the space, new blocks
-        return Estimate("2 and a few more", passing, 8 * d * width, solving=krylov_bytes(d, k, n))
+        # Two copies of a block: the rows about their mean in `of_block` below, and freed memory too small for a block.
+        return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA_DIRECTIONS), copies=2)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         k = problem.wish if isinstance(problem.wish, int) else problem.d

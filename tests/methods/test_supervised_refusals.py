@@ -166,7 +166,7 @@ HOLDING = pytest.mark.parametrize(
 @HOLDING
 def test_expected_rows_are_refused_before_they_are_read(options: dict[str, Any]) -> None:
     rows, y = many_rows()
-    with pytest.raises(RefusedError, match="for 500,000 rows of 9 columns"):
+    with pytest.raises(RefusedError, match="for about 500,000 rows of 9 columns"):
         fit(rows, y, resources=resources(limit=160 << 20, expected=lambda: 500_000), **options)
 
 

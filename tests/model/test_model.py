@@ -73,7 +73,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "eigenvalues above the trace": ({"total_variance": 5.0}, "total_variance"),
     "a method that is none": ({"meta": {"method": "lda"}}, "method"),
     "a method that is no text": ({"meta": {"method": []}}, "method"),
-    "a kernel without dual vectors": ({"meta": {"method": "kernel"}}, "the array 'dual_vectors' is missing"),
+    "a kernel without dual vectors": ({"meta": {"method": "kernel"}}, "array 'dual_vectors' is missing"),
     "an element beyond its vector": (
         {"columns": ("v[0]", "v[1]", "v[9]"), "meta": {"method": "pca", "vectors": {"v": 9}}},
         "it has a column 'v[9]', but the vectors of 'v' end at 'v[8]'",
