@@ -20,7 +20,7 @@ function __pcatool_of --no-scope-shadowing
                 '--scores=@any'\t'Also write the scores of the fitted rows to this file, as transform does; - is standard output' \
                 '*--keep='\t'With --scores: pass through these input columns, before the scores' \
                 '--keep-all'\t'With --scores: pass through all input columns' \
-                '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-c|--columns='\t'Use only these columns' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
@@ -151,7 +151,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '--format=table csv json markdown'\t'Format of the report' \
                 '--threshold='\t'Print only the number of components that keep this share of the variance' \
-                '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-c|--columns='\t'Use only these columns' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
@@ -212,7 +212,7 @@ function __pcatool_of --no-scope-shadowing
                 '--all-components'\t'With -o: draw all components, not only the first 30' \
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
-                '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-c|--columns='\t'Use only these columns' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
@@ -272,7 +272,7 @@ function __pcatool_of --no-scope-shadowing
                 '--format=table csv json markdown'\t'Format of the numbers' \
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
-                '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-c|--columns='\t'Use only these columns' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
@@ -333,7 +333,7 @@ function __pcatool_of --no-scope-shadowing
                 '--from=scores rows'\t'Content of the input' \
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
-                '*-c|--columns='\t'Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
+                '*-c|--columns='\t'Use only these columns' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids' \
                 '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
                 '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
@@ -535,7 +535,7 @@ function __pcatool_commands
             'fit'\t'Fit a model to the rows of a table and save it' \
             'transform'\t'Project rows onto a model: scores PC1, PC2, ...' \
             'reconstruct'\t'Turn scores back into rows in original units' \
-            'explain-variance'\t'Print the variance that each number of components keeps' \
+            'explain-variance'\t'Print the share of the variance that the first 1, 2, 3, ... components keep' \
             'scree'\t'Draw the eigenvalues and their cumulative shares' \
             'components'\t'Print or draw the loadings of the components' \
             'plot'\t'Draw scores of rows, loadings of columns, or both' \
@@ -543,7 +543,7 @@ function __pcatool_commands
             'inspect'\t'Describe a model file in plain words' \
             'diff'\t'Compare two models' \
             'update'\t'Add new rows to a model, without the old rows' \
-            'merge'\t'Merge models into one model, without their rows' \
+            'merge'\t'Merge models into one model' \
             'subtract'\t'Remove rows from a model, as for a sliding window' \
             'refit'\t'Fit a model with other settings, without its rows' \
             'completion'\t'Print a script for tab completion of pcatool in a shell' \

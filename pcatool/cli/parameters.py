@@ -71,8 +71,8 @@ ModelOutput = Annotated[
         "-o",
         "--output",
         metavar="MODEL",
-        help="File for the model. If the file exists, it is replaced only when the new model is complete. "
-        "- is standard output.",
+        help="File for the model. The name - means standard output. A file that exists is replaced only when the new "
+        "model is complete.",
         rich_help_panel="Output",
         show_default=False,
     ),

@@ -386,8 +386,8 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
         few = "has not converged" if em else "is accurate to fewer than 8 digits"
         uncertain = "is indistinguishable from rounding error" if lost and not em else few
         raise RefusedError(
-            f"--whiten {options.whiten}: the eigenvalue of PC{j}, {values[j - 1]:.3g}, {uncertain}, and "
-            f"epsilon {epsilon:.3g} is too small to cover this error",
+            f"--whiten {options.whiten}: the eigenvalue {values[j - 1]:.3g} of PC{j} {uncertain}, and epsilon "
+            f"{epsilon:.3g}, which is added to the eigenvalue, is too small compared with its error",
             "give " + ", or ".join(remedies or ["--epsilon 1e-5"]),
         )
     return epsilon

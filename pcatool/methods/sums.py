@@ -67,7 +67,7 @@ def fit_from_statistic(
     if rule := rule_with_rows(parse_components(options.components)):
         raise RefusedError(
             f"-k {rule} needs the rows, but a model keeps only sums over rows",
-            "give a number of components or a share of the variance, for example with pcatool refit -k 0.99",
+            "first choose a number of components or a share of the variance, for example with pcatool refit -k 0.99",
         )
     with threads(1), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
         if options.method == "supervised":

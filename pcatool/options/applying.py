@@ -96,8 +96,8 @@ class ApplyOptions(TriplesOptions):
         object.__setattr__(self, "components", parse_truncation(self.components))
         if self.missing == "drop":
             raise UsageError(
-                "--missing drop is for fits only: a model gives an output row for every input row",
-                "use --missing keep, which leaves the results of these rows empty",
+                "--missing drop is for fits only: the output has a row for every input row",
+                "use --missing keep, which leaves the results empty for rows with missing cells",
             )
         check_choices(self)
         self.check_triples({"--keep": bool(self.keep), "--keep-all": self.keep_all})

@@ -144,8 +144,10 @@ class TableOptions:
         if self.comment is not None and self.comment.isspace():
             raise UsageError("--comment is a blank", "give the character that begins a comment, such as '#'")
         if self.comment is not None and self.comment.isalpha():
-            remedy = "give the character that begins a comment, such as '#'"
-            raise UsageError(f"--comment {show(self.comment)} would cut off words", remedy)
+            raise UsageError(
+                f"--comment {show(self.comment)} is a letter, and letters also stand in names and cells",
+                "give a character that is not a letter, or remove the comment lines before the run",
+            )
 
     def check_separator(self, separator: str) -> None:
         """Raise `UsageError` if the comment mark is this field separator, which may follow from the table's format."""
@@ -176,7 +178,8 @@ class SelectOptions:
         "--columns",
         group="input",
         metavar="COLS",
-        help="Use only these columns: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable.",
+        help="Use only these columns. COLS contains names, numbers from 1, ranges (a-c, 3-) or globs, with commas "
+        "between them; repeatable.",
         shown_default="all columns of numbers",
     )
     exclude: tuple[str, ...] = option(

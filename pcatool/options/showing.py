@@ -295,7 +295,7 @@ class PageOptions:
         "first",
         None,
         help="Show only the first K components in loadings, scores and images.",
-        shown_default="as many as fit on a page",
+        shown_default="at most 100; fewer where the page would be too large",
     )
 
     def __post_init__(self) -> None:

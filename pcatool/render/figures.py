@@ -256,7 +256,8 @@ def picture_form(path: str | os.PathLike[str]) -> str:
     form = Path(plain_name(os.fspath(path))).suffix.lower().lstrip(".")
     if form not in PICTURES:
         raise UsageError(
-            f"{show(shown(os.fspath(path)))} is not the name of a picture", "end the name with .png, .svg or .pdf"
+            f"cannot write the picture {show(shown(os.fspath(path)))}: its format is not known",
+            "end the name with .png, .svg or .pdf",
         )
     return form
 

@@ -242,7 +242,7 @@ def check_columns(weights: NDArray[Any], columns: Sequence[str]) -> None:
         noun = "column" if len(without) == 1 else "columns"
         raise DataError(
             f"{noun} {listed(without)} {'has' if len(without) == 1 else 'have'} no value",
-            f"leave the {noun} out with -x or, with --triples, remove the lines of the {noun}",
+            f"leave the {noun} out with -x; if you gave --triples, remove the lines of the {noun} instead",
         )
 
 

@@ -31,7 +31,10 @@ NOT_THERE = {
     410: ("there is no such page any more (410)", "check the address"),
 }
 REFUSED = {
-    401: ("the server requires credentials (401)", "write the credentials as https://user:password@server/name"),
+    401: (
+        "the server does not accept the request without valid credentials (401)",
+        "write them as https://user:password@server/name, and check the user name and the password",
+    ),
     403: ("access denied (403)", "check the address, and whether its signature has expired"),
 }
 BUSY = {status: (f"the server is busy ({status})", TRY_LATER) for status in (TOO_MANY_REQUESTS, UNAVAILABLE)}

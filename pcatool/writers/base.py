@@ -142,7 +142,7 @@ def output_names(passthrough: PassthroughFields, names: Sequence[str]) -> list[s
     if duplicate is not None:
         raise UsageError(
             f"two output columns have the name {show(duplicate)}",
-            "rename this column in the input, or do not copy it: give --keep with other columns only",
+            "leave this column out of --keep, or rename it in the input if the model does not use it",
         )
     return all_names
 

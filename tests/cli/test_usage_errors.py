@@ -58,8 +58,8 @@ WRONG = {
     f"{either(*READERS)}; did you mean parquet?",
     "fit houses.csv -o x --method kernel --kernel poly": "there is no kernel called 'poly'; did you mean 'polynomial'?",
     "fit houses.csv -o x --seed 1.5": "--seed '1.5' is not a whole number; give a whole number, such as 0",
-    "transform m.npz --missing drop": "--missing drop is for fits only: a model gives an output row for every input "
-    "row; use --missing keep, which leaves the results of these rows empty",
+    "transform m.npz --missing drop": "--missing drop is for fits only: the output has a row for every input row; "
+    "use --missing keep, which leaves the results empty for rows with missing cells",
     "reconstruct m.npz s.csv --from score": "invalid value 'score' for --from: choose scores or rows; did you mean "
     "scores?",
     "scree m.npz --format chrt": "invalid value 'chrt' for --format: choose chart, table, csv, json or markdown; did "

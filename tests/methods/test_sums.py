@@ -503,7 +503,7 @@ def test_a_rule_that_needs_the_rows_is_refused_with_the_way_out() -> None:
             call()
         assert str(error.value).startswith(
             'components="cross-validation" needs the rows, but a model keeps only sums over rows; '
-            "give a number of components or a share of the variance, for example with pcatool refit -k 0.99"
+            "first choose a number of components or a share of the variance, for example with pcatool refit -k 0.99"
         )
     for remedy in (2, 0.99):
         assert pcatool.update(pcatool.refit(model, components=remedy), frame).n_samples == 2 * N

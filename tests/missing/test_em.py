@@ -464,14 +464,15 @@ REFUSED: dict[str, tuple[Array, int, type[PcatoolError], str]] = {
         np.array([[1.0, N], [2.0, N]]),
         1,
         DataError,
-        "column 'c2' has no value; leave the column out with -x or, with --triples, remove the lines of the column",
+        "column 'c2' has no value; leave the column out with -x; "
+        "if you gave --triples, remove the lines of the column instead",
     ),
     "columns without a value": (
         np.array([[1.0, N, N], [2.0, N, N]]),
         1,
         DataError,
-        "columns 'c2', 'c3' have no value; leave the columns out with -x "
-        "or, with --triples, remove the lines of the columns",
+        "columns 'c2', 'c3' have no value; leave the columns out with -x; "
+        "if you gave --triples, remove the lines of the columns instead",
     ),
     "no value at all": (np.full((3, 2), N), 1, DataError, "every cell is missing; give rows with values"),
     "no rows": (

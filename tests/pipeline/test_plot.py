@@ -264,7 +264,7 @@ def test_what_makes_no_sense_is_refused(call: Any, error: type[Exception], words
         ),
         (
             PlotRequest("scores", PlotOptions(), output="-"),
-            r"'-' is not the name of a picture; end the name with \.png, \.svg or \.pdf",
+            r"cannot write the picture '-': its format is not known; end the name with \.png, \.svg or \.pdf",
         ),
     ],
 )

@@ -195,7 +195,8 @@ WRONG: dict[str, tuple[int, str]] = {
     "403/t.csv": (5, "access denied (403); check the address, and whether its signature has expired"),
     "mine/t.csv": (
         5,
-        "the server requires credentials (401); write the credentials as https://user:password@server/name",
+        "the server does not accept the request without valid credentials (401); "
+        "write them as https://user:password@server/name, and check the user name and the password",
     ),
     "400/t.csv": (5, "the server answers 400 Bad Request"),
     "429/t.csv": (5, "the server is busy (429); try again later"),

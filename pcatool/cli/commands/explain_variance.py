@@ -21,7 +21,7 @@ def run(
     engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:
-    """Print the variance that each number of components keeps.
+    """Print the share of the variance that the first 1, 2, 3, ... components keep.
 
     The output has one row for each component: its eigenvalue, its share of the variance, and how much of the
     variance is kept and lost if the components up to this one are kept. For a model, -k takes only a whole number

@@ -28,11 +28,11 @@ def run(
     options: AlignOptions,
     general: GeneralOptions,
 ) -> int:
-    """Merge models into one model, without their rows.
+    """Merge models into one model. The rows are not needed.
 
     The result equals a fit of all rows together, up to rounding, and has a certificate of its own. The models
-    must agree in columns, method, centring, scaling, divisor, whitening, weights and labels. The -k of the first
-    model, a number or a rule, chooses the number of components.
+    must agree in columns, method, centring, scaling, divisor, whitening, weights and labels. The merged model
+    uses the -k of the first model. If this -k is a share or a rule, it is applied to all rows together.
 
     Examples:
       head -900 sample_data/digits.csv | pcatool fit -x digit -k 10 -o first.npz

@@ -227,7 +227,7 @@ SENSELESS = {
     ("5", "t.csv"): "--comment '5' is a character of numbers",
     ("-", "t.csv"): "--comment '-' is a character of numbers",
     ("e", "t.csv"): "--comment 'e' is a character of numbers",
-    ("a", "t.csv"): "--comment 'a' would cut off words",
+    ("a", "t.csv"): "--comment 'a' is a letter, and letters also stand in names and cells",
     ('"', "t.csv"): "--comment '\"' is not a usable character",
 }
 
