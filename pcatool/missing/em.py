@@ -135,11 +135,11 @@ def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
     if cells is None:  # each thread has a slab of its own; two matrices of the first pass leave holes
         working, slab = 2 * 8 * d * d, working_bytes(d, k)
     else:
-        # The cells as given and in EM's units; and for each thread a slab with the numbers gathered for it.
-        cells_per_slab = cells_at_a_time(d, k)
-        most_rows = max((last - first for first, last in cells.cut(cells_per_slab)), default=0)
-        working = 48 * len(cells.values) + 32 * cells.n + (16 << 20)
-        slab = 24 * min(cells_per_slab, len(cells.values)) * (k + 2) + 32 * most_rows * (k + 1) ** 2
+        # The cells as given and in EM's units; and for each thread a slab with the numbers gathered for it. No thread
+        # but one has a slab larger than the second.
+        of_slabs = sorted(_slab_bytes(cells, first, last, k) for first, last in cells.cut(cells_at_a_time(d, k)))
+        slab, largest = [0, 0, *of_slabs][-2:]
+        working = 48 * len(cells.values) + 32 * cells.n + (16 << 20) + largest - slab
     second, of_block = bytes_needed(d, min(k, d - 1))
     need = second + 4 * sums + 16 * (MEMORY + 4) * d * (k + 1) + 32 * d * start_width(d, k) + working
     return Estimate(
@@ -150,6 +150,11 @@ def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
         copies=2,
         without_blocks=cells is not None,
     )
+
+
+def _slab_bytes(cells: SparseRows, first: int, last: int, k: int) -> int:
+    """Return the bytes of the numbers gathered for the cells in rows first to last, with k components."""
+    return 24 * int(cells.starts[last] - cells.starts[first]) * (k + 2) + 32 * (last - first) * (k + 1) ** 2
 
 
 def fit_em(
