@@ -238,7 +238,7 @@ def _with_model(job: Job, request: PlotRequest, model: Model, names: tuple[str, 
         raise _cluster_refused(job)
     inputs = job.open()
     if inputs.model is not None:
-        raise UsageError(f"{inputs.model.name} is a model, not a table of rows", "name the model first, then the rows")
+        raise UsageError(f"{inputs.model.name} is a model, not a table of rows", "give one model, then a table of rows")
     paths = (*names, *inputs.paths)
     check_target(request.output, no_clobber=request.no_clobber, inputs=paths)
     there = [column.name for column in inputs.columns.file_columns]

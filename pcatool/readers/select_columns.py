@@ -473,6 +473,7 @@ def find_labels(
     as text. Raises DataError for labels that the kernel or the model cannot use.
     """
     found = list(dict.fromkeys(find_columns(terms, columns, where))) if terms else []
+    _check_duplicates(found, columns, where)
     for i in found:
         if columns[i].kind == "vector":
             raise DataError(

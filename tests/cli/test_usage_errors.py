@@ -154,6 +154,7 @@ REFUSED = {
         3,
         "double.csv: columns 2 and 3 are both called 'b'; rename one of the columns, or leave column 3 out with",
     ),
+    "fit double.csv -c a --method supervised --label b -o x": (3, "double.csv: columns 2 and 3 are both called 'b';"),
     # scores or rows
     "reconstruct pc.npz pc.csv": (
         2,
@@ -182,7 +183,7 @@ REFUSED = {
     "reconstruct ab.npz triples.csv --triples u,i,v --from scores": (2, "--triples reads rows, not scores; leave out"),
     # plots
     "plot scores ab.csv ab.npz -o x.svg": (2, "ab.npz is a model, but comes after ab.csv; name the model first, then"),
-    "plot scores ab.npz ab.npz -o x.svg": (2, "ab.npz is a model, not a table of rows; name the model first"),
+    "plot scores ab.npz ab.npz -o x.svg": (2, "ab.npz is a model, not a table of rows; give one model, then"),
     "plot biplot scores.csv -o x.svg": (
         2,
         "scores.csv holds scores, but a biplot also shows the loadings of a model; name the model",

@@ -51,7 +51,8 @@ def test_two_columns_of_one_name_are_refused(name: str, kept: list[str], names: 
     twice = "PC1" if "PC1" in kept else (kept or names)[0]
     assert str(caught.value) == (
         f"two output columns have the name '{twice}'; "
-        "leave this column out of --keep, or rename it in the input if the model does not use it"
+        f"give --keep with the columns to copy, without '{twice}', or rename this column in the input if the model "
+        "does not use it"
     )
 
 
