@@ -476,9 +476,8 @@ def find_labels(
     _check_duplicates(found, columns, where)
     for i in found:
         if columns[i].kind == "vector":
-            raise DataError(
-                f"{where}: --label {show(columns[i].name)} is a vector column", "name columns with one value per row"
-            )
+            what = f"{where}: --label {show(columns[i].name)} is a vector column"
+            raise DataError(what, "name columns with one value per row")
         if columns[i].kind == "marked number" and kernel != "delta":
             as_class = ", or use the label as a class with --label-kernel delta" if known is None else ""
             raise _marked_number_error(columns[i], where, f"{columns[i].remedy}{as_class}")
