@@ -132,8 +132,8 @@ def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
     whose own memory is included.
     """
     sums = 8 * d * (k + 1) * (k + 4) // 2
-    if cells is None:  # each thread has a slab of its own; two matrices of the first pass leave holes
-        working, slab = 2 * 8 * d * d, working_bytes(d, k)
+    if cells is None:  # each thread has a slab of its own; freed matrices of the first pass, up to eight, leave holes
+        working, slab = 8 * 8 * d * d, working_bytes(d, k)
     else:
         # The cells as given and in EM's units; and for each thread a slab with the numbers gathered for it. No thread
         # but one has a slab larger than the second.
