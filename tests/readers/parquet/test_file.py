@@ -305,7 +305,7 @@ VECTORS: dict[str, pa.DataType] = {
 def test_missing_vectors_are_counted_once(tmp_path: Path) -> None:
     file = tmp_path / "v.parquet"
     rows = [[1.0, 2.0, 3.0], None, [2.0, 2.0, 5.0]]
-    parquet.write_table(pa.table({"v": pa.array(rows, pa.list_(pa.float64(), 3)), "z": [1.0, None, None]}), file)
+    parquet.write_table(pa.table({"v": pa.array(rows, pa.list_(pa.float64())), "z": [1.0, None, None]}), file)
     with pytest.raises(DataError, match=r"cells: 2 in column 'z', 1 in each of 3 columns 'v\[0\]' to 'v\[2\]'; the"):
         pcatool.fit(file)
 
