@@ -253,12 +253,10 @@ class SupervisedPCA(PCA):
 
 def _check_memory(plan: Plan, limit: int | None) -> None:
     """Raise `RefusedError` if a fit with this plan needs more than the memory limit."""
-    about = "about " if plan.estimated else ""
-    rows = f"{about}{grouped(plan.rows)}" if plan.rows else "an unknown number of"
     refuse_above(
         None if plan.grows else limit,  # an unknown number of rows is checked as rows arrive
         plan.peak_bytes,
-        f"solver {plan.solver} for {rows} rows of {counted(plan.columns, 'column')}",
+        f"solver {plan.solver} for {plan.rows_text} rows of {counted(plan.columns, 'column')}",
         "use fewer columns (-c, -x)" if plan.solver == "cross-moment" else HOLDS_NO_ROWS,
         known=True,
     )

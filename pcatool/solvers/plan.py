@@ -128,6 +128,13 @@ class Plan(NamedTuple):
     refusal: str = ""  # message of the error that the fit would raise, with its remedy
     with_one_thread: Callable[[], Plan] | None = None  # returns the same plan with one thread
 
+    @property
+    def rows_text(self) -> str:
+        """Number of rows for messages, such as `about 500,000`; `an unknown number of` if there is no number."""
+        if not self.rows:
+            return "an unknown number of"
+        return f"{'about ' if self.estimated else ''}{grouped(self.rows)}"
+
     def at_least(self, peak: int) -> Plan:
         """Return the plan with a peak of at least this many bytes, with any solver and number of threads."""
         return self._replace(peak_bytes=max(self.peak_bytes, peak), later=max(self.later, peak), with_one_thread=None)
@@ -167,8 +174,7 @@ class Plan(NamedTuple):
         if fit:
             raise RefusedError(f"{fit} needs about {need}; {limit_text(limit)}", self._remedy(limit, problem))
         columns = grouped(self.columns)
-        about = "about " if self.estimated else ""
-        size = f"{about}{grouped(self.rows)} x {columns}" if self.rows is not None else counted(self.columns, "column")
+        size = f"{self.rows_text} x {columns}" if self.rows is not None else counted(self.columns, "column")
         what = f"solver {self.solver}" if self.remedy is None else "the fit"
         raise RefusedError(f"{what} needs about {need} for {size}; {limit_text(limit)}", self._remedy(limit, problem))
 

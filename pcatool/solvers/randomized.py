@@ -94,10 +94,12 @@ class Randomized:
             def of_block(block: Block) -> Array:
                 X, w = block
                 # Subtract the origin first: the mean in one double lacks digits if columns lie far from 0.
-                Y = X - centre.origin if problem.center else X.copy()
                 if problem.center:
+                    Y = X - centre.origin
                     Y -= centre.high + centre.low
-                Y /= sigma
+                    Y /= sigma
+                else:
+                    Y = X / sigma
                 return np.asarray(Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V)))
 
             total = rows.reduce(ArraySum(of_block, V.nbytes))
