@@ -130,18 +130,27 @@ class ParquetData:
         """The footer of the file."""
         return self.file.metadata
 
-    def open_again(self, metadata: parquet.FileMetaData | None = None) -> parquet.ParquetFile:
+    def open_again(
+        self, metadata: parquet.FileMetaData | None = None, *, together: bool = False
+    ) -> parquet.ParquetFile:
         """Open the file once more, with its own read position; `metadata` saves reading the footer again.
 
-        Safe to call from any thread.
+        With `together`, the columns of a call are fetched from a store in one piece. Safe to call from any thread.
         """
         return FileWithoutNames(
             self._opened.seekable(),
             metadata=metadata,
-            pre_buffer=self._whole_groups,
+            pre_buffer=self._whole_groups or (together and self._opened.remote),
             buffer_size=self._buffer,
             page_checksum_verification=True,
         )
+
+    def by_columns(self, *, again: bool = False) -> parquet.ParquetFile:
+        """Return a reader for `read_columns`; with `again`, one of its own for another thread.
+
+        From a store, each call of `read_columns` fetches its columns together.
+        """
+        return self.open_again(self.metadata, together=True) if again or self._opened.remote else self.file
 
     @property
     def groups(self) -> range:
@@ -157,13 +166,12 @@ class ParquetData:
         """Return the numbers of the Parquet leaf columns that store these columns, in order."""
         return [leaf for column in columns for leaf in self._layout.leaves[column]]
 
-    def batches(self, rows: int, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """Yield these columns of all row groups to read, as record batches of up to `rows` rows.
+    def batches(self, rows: int, columns: Sequence[int], groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        """Yield these columns of some row groups, as record batches of up to `rows` rows.
 
         Columns are given by number, since names may occur twice or contain the dots that separate nested names.
         """
         leaves = self.leaves(columns)
-        groups = self.groups
         if not groups:
             return
         reader: Any = self.file.reader
@@ -172,9 +180,14 @@ class ParquetData:
         try:
             for portion in portions:
                 batches = reader.iter_batches(rows, row_groups=portion, column_indices=leaves, use_threads=False)
+                rows_read, expected = 0, sum(self.metadata.row_group(group).num_rows for group in portion)
                 while (batch := self._read(partial(next, batches, None))) is not None:
                     self._check(batch, columns)
-                    yield batch
+                    rows_read += len(batch)
+                    if rows_read <= expected:
+                        yield batch
+                if rows_read != expected:
+                    raise _wrong_rows(rows_read, expected)
         except (pa.ArrowException, OSError) as error:
             raise self._damaged_error(error) from None
 
@@ -195,7 +208,7 @@ class ParquetData:
                 arrays = iter(table.columns)
             for column, array in zip(columns, arrays, strict=True):
                 if len(array) != metadata.num_rows:
-                    raise pa.ArrowInvalid(f"a column has {len(array)} rows instead of {metadata.num_rows}")
+                    raise _wrong_rows(len(array), metadata.num_rows)
                 if column in self._layout.dictionaries:
                     array.validate(full=True)
                 yield column, array
@@ -212,6 +225,8 @@ class ParquetData:
         read = partial(reader.read_row_group, group, column_indices=self.leaves(columns), use_threads=False)
         try:
             table = self._read(read)
+            if len(table) != self.metadata.row_group(group).num_rows:
+                raise _wrong_rows(len(table), self.metadata.row_group(group).num_rows)
             self._check(table, columns)
         except (pa.ArrowException, OSError) as error:
             raise self._damaged_error(error) from None
@@ -224,7 +239,7 @@ class ParquetData:
         """
         if not needs_sample(self.schema.field(column).type):
             return None
-        arrays = (batch.column(0) for batch in self.batches(SAMPLE_ROWS, [column]))
+        arrays = (batch.column(0) for batch in self.batches(SAMPLE_ROWS, [column], self.groups))
         return next(filter(has_value, arrays), None)
 
     def _check(self, data: Any, columns: Sequence[int]) -> None:
@@ -257,6 +272,11 @@ class ParquetData:
         return DataError(
             f"{self._opened.name}: the Parquet data are damaged or cut off ({reason})", "create the file again"
         )
+
+
+def _wrong_rows(rows: int, expected: int) -> pa.ArrowInvalid:
+    """Return the error for a column with another number of rows than the footer says."""
+    return pa.ArrowInvalid(f"a column has {rows} rows instead of {expected}")
 
 
 def _remote_buffer(metadata: parquet.FileMetaData) -> int:

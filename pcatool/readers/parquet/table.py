@@ -1,8 +1,9 @@
 """Parquet tables: read by batches of rows, whole if the file is small, or transposed if the table is very wide.
 
-A row group stores each column in one piece. Reading it by rows needs all columns open at once, at about 3 MB of memory
-each. Reading it by columns needs all of its rows kept. Very wide row groups are therefore transposed: a few columns at
-a time are written to a temporary file (or kept in memory, if there are few numbers), and blocks of rows are read back.
+A row group stores each column in one piece. Reading it by rows needs all columns open at once, at up to 3 MB of memory
+each. Reading it by columns needs all of its rows kept. Wide row groups are therefore transposed: a few columns at a
+time are written to a temporary file (or kept in memory, if there are few numbers), and blocks of rows are read back.
+Vector columns and passthrough columns of such a row group are read by rows beside these blocks.
 """
 
 from __future__ import annotations
@@ -10,76 +11,28 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from pcatool.arrays import QUEUED_TASKS, Array, Runner, block_rows, empty_block, run_serially
+from pcatool.arrays import QUEUED_TASKS, Runner, block_rows, empty_block, run_serially
+from pcatool.errors import FileError
 from pcatool.options import TableOptions
 from pcatool.progress import Reporter
 from pcatool.readers.arrow_columns import may_exceed_double
 from pcatool.readers.arrow_parts import ArrowPart, ArrowRows, BadValue, by_column, fill
-from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, rows_at_once
-from pcatool.readers.csv_reader.count_missing import count_in_numbers
+from pcatool.readers.base import Batch, Column, Feature, Part, has_above_2_53, rows_at_once
 from pcatool.readers.opener import OpenedInput
 from pcatool.readers.parquet.file import ParquetData, largest_group_bytes, reads_columns_singly
-from pcatool.resources import Spool, release_free_memory
+from pcatool.readers.parquet.transposed import TransposedGroup, TransposedInMemory, TransposedPart
+from pcatool.resources import release_free_memory
 
-__all__ = ["ParquetTable", "TransposedGroup", "columns_at_once"]
+__all__ = ["ParquetTable", "columns_at_once"]
 
 # Most columns that are read together, however few rows they have.
 MOST_COLUMNS = 1024
-
-
-class TransposedGroup:
-    """A row group as a matrix (rows, d) in a temporary file, written by columns and read by blocks of rows.
-
-    The file holds block after block, each in column order. Threads may write different columns, or read different
-    blocks, at the same time.
-    """
-
-    def __init__(self, rows: int, d: int) -> None:
-        self.rows, self.d = rows, d
-        self.height = block_rows(d)
-        self._spool = Spool()
-
-    @property
-    def starts(self) -> range:
-        """Numbers of the first rows of the blocks, counted from 0 in the row group."""
-        return range(0, self.rows, self.height)
-
-    def write(self, first: int, X: Array) -> None:
-        """Write X (rows, g) as the columns `first` to `first + g - 1`, with one write for each block."""
-        for start in self.starts:
-            part = X[start : start + self.height]
-            self._spool.put([part.ravel(order="F").data.cast("B")], 8 * (start * self.d + first * len(part)))
-
-    def block(self, start: int) -> Array:
-        """Return the rows from `start` to the end of the block, (h, d) with h at most `height`."""
-        block = empty_block(min(self.height, self.rows - start), self.d)
-        self._spool.get(block.T.data.cast("B"), 8 * start * self.d)
-        return block
-
-
-class TransposedInMemory(TransposedGroup):
-    """Like `TransposedGroup`, with the matrix in memory."""
-
-    def __init__(self, rows: int, d: int) -> None:
-        self.rows, self.d = rows, d
-        self.height = block_rows(d)
-        self._X = empty_block(rows, d)
-
-    def write(self, first: int, X: Array) -> None:
-        """Write X (rows, g) as the columns `first` to `first + g - 1`."""
-        self._X[:, first : first + X.shape[1]] = X
-
-    def block(self, start: int) -> Array:
-        """Return the rows from `start` to the end of the block, (h, d) with h at most `height`."""
-        rows = self._X[start : start + self.height]
-        return rows if rows.flags.f_contiguous else np.array(rows, order="F")
 
 
 def portion_columns(rows: int, d: int) -> int:
@@ -138,9 +91,9 @@ COMPUTE = 10 << 20
 # of each element in its row; and two of freed memory of the file before, into which the next file's do not fit.
 VECTOR_COPIES = 5
 # If the open columns together would take more bytes than MOST_OPEN, row groups are transposed through a temporary file.
-# A row group of at most IN_MEMORY_BYTES of numbers is transposed in memory, already where its open columns would take
-# more than MOST_OPEN_IN_MEMORY bytes.
-MOST_OPEN = 160 << 20
+# A row group of at most IN_MEMORY_BYTES of numbers is transposed in memory. From a store, each portion of columns is a
+# request: there, and where the temporary file cannot be written, up to MOST_OPEN_BY_ROWS bytes are open instead.
+MOST_OPEN, MOST_OPEN_BY_ROWS = 32 << 20, 160 << 20
 IN_MEMORY_BYTES, MOST_OPEN_IN_MEMORY = 32 << 20, 32 << 20
 # When transposing: bytes of the columns that are read together, through a file and in memory, and of all columns that
 # threads hold at once. In memory they are few: the small pieces that a thread frees leave holes between the others.
@@ -235,21 +188,22 @@ class ParquetTable:
             return
         # Vector columns are not transposed: each would be read again for every portion of its elements, while reading
         # by rows needs only one open column for it.
-        plain = not passthrough and all(f.element is None for f in features)
-        if plain and self._must_transpose(needed, len(features)):
-            self._memory = self._memory_transposed(len(features))
-            yield from self._transposed(features, run)
+        plain = tuple(feature for feature in features if feature.element is None)
+        if plain and self._must_transpose(plain):
+            self._memory = self._memory_transposed(features, passthrough)
+            yield from self._transposed(features, tuple(passthrough), run)
         else:
-            self._memory = self._memory_by_rows(features, needed)
-            yield from self._by_rows(features, needed, tuple(passthrough))
+            yield from self._by_rows(features, tuple(passthrough), self._data.groups)
         self._data.free_footer()
 
     def _by_rows(
-        self, features: tuple[Feature, ...], needed: list[int], passthrough: tuple[int, ...]
+        self, features: tuple[Feature, ...], passthrough: tuple[int, ...], groups: Sequence[int]
     ) -> Iterator[Part]:
-        """Yield the rows batch by batch, with all needed columns open at once."""
-        first_row = self._first_row
-        for batch in self._data.batches(rows_at_once(len(features)), needed):
+        """Yield the rows of these row groups batch by batch, with all needed columns open at once."""
+        needed, height = sorted({*by_column(features), *passthrough}), rows_at_once(len(features))
+        self._memory = self._memory_by_rows(features, needed, height)
+        first_row = sum(self.group_rows[: groups[0]]) if groups else 0
+        for batch in self._data.batches(height, needed, groups):
             arrays = dict(zip(needed, batch.columns, strict=True))
             self._rows_out += batch.num_rows
             yield ArrowPart(self.name, batch.num_rows, arrays, features, passthrough, self.columns, first_row)
@@ -276,30 +230,33 @@ class ParquetTable:
         total: int = self.contents_bytes + self._memory.total(parts)
         return total
 
-    def _memory_by_rows(self, features: Sequence[Feature], needed: Sequence[int]) -> ReadMemory:
-        """Return the memory of reading by rows: open columns, a batch, and each part as Arrow data and as numbers.
+    def _memory_by_rows(self, features: Sequence[Feature], columns: Sequence[int], height: int) -> ReadMemory:
+        """Return the memory of reading `height` rows at a time: open columns, a batch, and each part in both forms.
 
         With vector columns, Arrow data count twice, since Arrow also records the position of each element of a list,
         and so do the pages that are open.
         """
-        cells = len(features) * min(rows_at_once(len(features)), max(self.group_rows, default=0))
+        cells = max(len(features), len(columns)) * min(height, max(self.group_rows, default=0))
         vectors = any(f.element is not None for f in features)
         batch, more = cells * (16 if vectors else 8), 2 * OPEN_COLUMN + COMPUTE if vectors else 0
-        return ReadMemory(fixed=self._open_bytes(needed) + more + batch, per_held=batch + 8 * cells)
+        return ReadMemory(fixed=self._open_bytes(columns) + more + batch, per_held=batch + 8 * cells)
 
-    def _memory_transposed(self, d: int) -> ReadMemory:
-        """Return the memory of transposing row groups of d features: columns for each thread, and blocks of rows.
+    def _memory_transposed(self, features: Sequence[Feature], passthrough: Sequence[int]) -> ReadMemory:
+        """Return the memory of transposing row groups: columns for each thread, blocks of rows, and columns beside.
 
         Small row groups are transposed in memory, so all of their numbers count too.
         """
+        d = sum(feature.element is None for feature in features)
         rows, numbers = max(self.group_rows, default=0), self._group_bytes(d)
         portion = PORTION_COPIES * 8 * rows * portion_columns(rows, d)
         several = self._opened.one_of_many or len(self.group_rows) > 1
         at_once = 2 if several else 1  # one is filled, one still in use
         reader = CONTENTS_READER * int(self._data.metadata.num_columns)
+        vectors = [feature for feature in features if feature.element is not None]
+        beside = self._memory_by_rows(vectors, streamed_columns(features, passthrough), block_rows(len(features)))
         return ReadMemory(
-            fixed=at_once * numbers if numbers <= IN_MEMORY_BYTES else 0,
-            per_held=reader + 8 * d * min(block_rows(d), rows),
+            fixed=(at_once * numbers if numbers <= IN_MEMORY_BYTES else 0) + beside.fixed,
+            per_held=reader + 8 * d * min(block_rows(len(features)), rows) + beside.per_held,
             portion=at_once * portion,  # while blocks are in use, freed columns leave holes between them
             portions=at_once * PORTION_COPIES * numbers,
             portions_first=not several,
@@ -325,10 +282,12 @@ class ParquetTable:
         metadata = self._data.metadata
         return sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
 
-    def _must_transpose(self, columns: Sequence[int], d: int) -> bool:
-        """Whether row groups are transposed, since open columns would exceed MOST_OPEN or MOST_OPEN_IN_MEMORY."""
-        most = min(MOST_OPEN_IN_MEMORY, MOST_OPEN) if self._group_bytes(d) <= IN_MEMORY_BYTES else MOST_OPEN
-        return self._open_bytes(columns, SAFE_COPIES) > most
+    def _must_transpose(self, features: tuple[Feature, ...]) -> bool:
+        """Whether row groups are transposed, since the open columns of these features would take too much memory."""
+        most = MOST_OPEN_BY_ROWS if self._opened.remote else MOST_OPEN
+        if self._group_bytes(len(features)) <= IN_MEMORY_BYTES:
+            most = min(most, MOST_OPEN_IN_MEMORY)
+        return self._open_bytes(list(by_column(features)), SAFE_COPIES) > most
 
     def _group_bytes(self, d: int) -> int:
         """Return the bytes of d features of the largest row group as float64."""
@@ -343,49 +302,108 @@ class ParquetTable:
         leaves = len(self._data.leaves(columns))
         return READER * leaves + min(copies * largest_group_bytes(self._data.metadata), OPEN_COLUMN * leaves)
 
-    def _transposed(self, features: tuple[Feature, ...], run: Runner) -> Iterator[Part]:
-        """Transpose one row group after the other, and yield its rows in blocks."""
-        first_row = self._first_row
-        for group in self._data.groups:
-            transposed = self._transpose(group, features, first_row, run)
-            for start in transposed.starts:
+    def _transposed(self, features: tuple[Feature, ...], passthrough: tuple[int, ...], run: Runner) -> Iterator[Part]:
+        """Transpose one row group after the other, and yield its rows in blocks.
+
+        Vector columns and passthrough columns are read by rows meanwhile.
+        """
+        places = [j for j, feature in enumerate(features) if feature.element is None]
+        streamed = streamed_columns(features, passthrough)
+        first_row, groups = self._first_row, self._data.groups
+        for at, group in enumerate(groups):
+            try:
+                transposed = self._transpose(group, features, places, first_row, run)
+            except FileError:  # the temporary file cannot be written
+                if self._open_bytes([*by_column(features), *passthrough], SAFE_COPIES) > MOST_OPEN_BY_ROWS:
+                    raise
+                yield from self._by_rows(features, passthrough, groups[at:])
+                return
+            beside = self._blocks(group, streamed, transposed)
+            for start, arrays in zip(transposed.starts, beside, strict=True):
                 self._rows_out = first_row - self._first_row + min(start + transposed.height, transposed.rows)
-                yield TransposedPart(self.name, transposed, start, first_row)
+                rows = ArrowRows(self.name, features, self.columns, first_row + start)
+                yield TransposedPart(rows, transposed, places, start, arrays, passthrough)
             first_row += transposed.rows
 
-    def _transpose(self, group: int, features: tuple[Feature, ...], first_row: int, run: Runner) -> TransposedGroup:
+    def _blocks(self, group: int, columns: list[int], transposed: TransposedGroup) -> Iterator[dict[int, pa.Array]]:
+        """Yield these columns of a row group, by column number, for each block of the transposed group."""
+        if not columns:
+            yield from ({} for _ in transposed.starts)
+            return
+        waiting: list[pa.RecordBatch] = []
+        height = rows = 0
+        for batch in self._data.batches(transposed.height, columns, [group]):
+            while len(batch):  # a batch may have fewer rows than were asked for, as where a dictionary changes
+                waiting.append(batch.slice(0, transposed.height - height))
+                batch = batch.slice(len(waiting[-1]))
+                height, rows = height + len(waiting[-1]), rows + len(waiting[-1])
+                if height == transposed.height or rows == transposed.rows:
+                    yield {
+                        column: _joined(pa.chunked_array([one.column(i) for one in waiting]))
+                        for i, column in enumerate(columns)
+                    }
+                    waiting, height = [], 0
+
+    def _transpose(
+        self, group: int, features: tuple[Feature, ...], places: Sequence[int], first_row: int, run: Runner
+    ) -> TransposedGroup:
         """Return a row group, read and transposed a few columns at a time; each thread has its own reader of the file.
 
-        `first_row` is the number in the file of the first row of the group.
+        The columns are the features at `places`. `first_row` is the number in the file of the first row of the group.
         """
         metadata = self._data.metadata
-        rows = metadata.row_group(group).num_rows
-        transposed = (TransposedInMemory if 8 * rows * len(features) <= IN_MEMORY_BYTES else TransposedGroup)(
-            rows, len(features)
-        )
-        step = portion_columns(transposed.rows, len(features))
-        readers = [self._data.file]
+        rows, d = metadata.row_group(group).num_rows, len(places)
+        create = TransposedInMemory if 8 * rows * d <= IN_MEMORY_BYTES else TransposedGroup
+        transposed = create(rows, d, block_rows(len(features)))
+        step = portion_columns(rows, d)
+        readers = [self._data.by_columns()]
 
         def fill(first: int) -> None:
             try:
                 reader = readers.pop()
             except IndexError:
-                reader = self._data.open_again(metadata)
-            transposed.write(first, self._numbers(reader, group, features[first : first + step], first_row))
+                reader = self._data.by_columns(again=True)
+            self._write(transposed, group, reader, features, places[first : first + step], first, first_row)
             readers.append(reader)
 
-        most = max(1, MOST_HELD_COLUMNS // (PORTION_COPIES * 8 * max(transposed.rows, 1) * step))
-        for _ in run(fill, range(0, len(features), step), most=most):
+        most = max(1, MOST_HELD_COLUMNS // (PORTION_COPIES * 8 * max(rows, 1) * step))
+        for _ in run(fill, range(0, d, step), most=most):
             pass
         release_free_memory()  # pieces of freed columns, too small for the blocks that follow
         return transposed
 
-    def _numbers(self, file: parquet.ParquetFile, group: int, features: tuple[Feature, ...], first_row: int) -> Array:
-        """Return these features of a row group as numbers (rows, g), read by `file`."""
-        columns = sorted(by_column(features))
-        table = self._data.read_columns(file, group, columns)
-        arrays = {column: pa.concat_arrays(table.column(i).chunks) for i, column in enumerate(columns)}
-        return ArrowPart(self.name, table.num_rows, arrays, features, (), self.columns, first_row).batch().X
+    def _write(
+        self,
+        transposed: TransposedGroup,
+        group: int,
+        reader: parquet.ParquetFile,
+        features: tuple[Feature, ...],
+        places: Sequence[int],
+        first: int,
+        first_row: int,
+    ) -> None:
+        """Read the features at `places` by `reader`, and write them to `transposed` from column `first` on."""
+        chosen = tuple(features[j] for j in places)
+        columns = sorted(by_column(chosen))
+        table = self._data.read_columns(reader, group, columns)
+        arrays = {column: _joined(table.column(i)) for i, column in enumerate(columns)}
+
+        def part(start: int, rows: int) -> ArrowPart:
+            cut = {column: array.slice(start, rows) for column, array in arrays.items()}
+            return ArrowPart(self.name, rows, cut, chosen, (), self.columns, first_row + start)
+
+        X = part(0, transposed.rows).batch().X
+        transposed.write(first, X)
+        if any(may_exceed_double(array.type) for array in arrays.values()) and has_above_2_53(X):
+            for start in transposed.starts:
+                rounded = part(start, min(transposed.height, transposed.rows - start)).batch().rounded()
+                if rounded is not None:
+                    transposed.add_rounded(start, rounded._replace(feature=places[rounded.feature]))
+
+
+def streamed_columns(features: Sequence[Feature], passthrough: Sequence[int]) -> list[int]:
+    """Return the numbers of the columns that are read by rows where row groups are transposed."""
+    return sorted({*passthrough, *(feature.column for feature in features if feature.element is not None)})
 
 
 def _text_flags(options: TableOptions) -> list[str]:
@@ -393,19 +411,3 @@ def _text_flags(options: TableOptions) -> list[str]:
     about = ("delimiter", "header", "row_names", "encoding", "comment", "decimal", "thousands", "strip", "skip_lines")
     given = (f for f in fields(options) if f.name in about and getattr(options, f.name) != f.default)
     return ["--no-header" if f.name == "header" else f.metadata["flag"].names[-1] for f in given]
-
-
-class TransposedPart(NamedTuple):
-    """A block of rows of a transposed row group."""
-
-    name: str  # of the file, for messages
-    transposed: TransposedGroup
-    start: int  # first row of the block in the row group
-    first_row: int  # first row of the row group in the file
-
-    def batch(self) -> Batch:
-        X = self.transposed.block(self.start)
-        return Batch(X, (), self.place, all_finite(X), partial(count_in_numbers, X))
-
-    def place(self, row: int) -> str:
-        return f"{self.name}, row {self.first_row + self.start + row + 1}"

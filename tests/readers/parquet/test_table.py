@@ -20,14 +20,15 @@ from pyarrow import parquet
 import pcatool
 from pcatool.arrays import block_rows
 from pcatool.engines.threads import Threads
-from pcatool.errors import PcatoolError
+from pcatool.errors import FileError, PcatoolError
 from pcatool.model.npz import dumps
 from pcatool.options import TableOptions
 from pcatool.progress import Reporter
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.parquet import table as reader
 from pcatool.readers.parquet.file import ParquetData
-from pcatool.readers.parquet.table import MOST_COLUMNS, TransposedGroup, columns_at_once
+from pcatool.readers.parquet.table import MOST_COLUMNS, columns_at_once
+from pcatool.readers.parquet.transposed import TransposedGroup
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import checked_batches
 from pcatool.readers.schema import ColumnChoice
@@ -245,21 +246,125 @@ def test_scores(threads: int, both: Both, tmp_path: Path) -> None:
     assert both(lambda: pcatool.transform(model, file, threads=threads).to_numpy().tobytes())
 
 
-def test_columns_that_are_kept_are_read_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = save(tmp_path / "t.parquet", plain(3))
+# --- columns that are read by rows beside ---
+
+
+def kept_of(file: Path, *keep: str, **options: Any) -> tuple[Any, ...]:
+    table = read(file, keep=keep, **options)
+    return table.names, table.X.shape, np.where(np.isnan(table.X), np.nan, table.X).tobytes("F"), table.kept
+
+
+def test_columns_that_are_kept(both: Both, tmp_path: Path) -> None:
+    """Of every kind, features among them."""
+    table = mixed().append_column("v", pa.array([[float(i), 2.0] for i in range(ROWS)]))
+    file = save(tmp_path / "t.parquet", table)
+    names = table.column_names
+    _, _, _, kept = both(lambda: kept_of(file, *names, columns=["f64", "f32", "i8", "last"]))
+    assert kept == [column.to_pylist() for column in table.columns]
+
+
+def test_categories_that_differ_from_row_group_to_row_group(both: Both, tmp_path: Path) -> None:
+    """Arrow cuts a batch where the dictionary changes."""
+    words = [f"{'abc'[i * 3 // ROWS]}{i % 7}" for i in range(ROWS)]
+    table = plain(4).append_column("word", pa.array(words).dictionary_encode())
+    file = save(tmp_path / "t.parquet", table)
+    assert both(lambda: kept_of(file, "word"))[3] == [words]
+
+
+@pytest.mark.parametrize("height", [5, HEIGHT, 1000])
+def test_batches_of_any_height_are_cut_to_the_blocks(height: int, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
+    monkeypatch.setattr(reader, "MOST_OPEN", -1)
+    batches = ParquetData.batches
+    monkeypatch.setattr(ParquetData, "batches", lambda self, rows, *given: batches(self, height, *given))
+    table = plain(4).append_column("word", pa.array([f"w{i}" for i in range(ROWS)]))
+    file = save(tmp_path / "t.parquet", table)
+    found = read(file, keep=["word", "c2"])
+    assert found.kept == [table.column("word").to_pylist(), table.column("c2").to_pylist()]
+    assert found.X.tolist() == [list(row.values()) for row in table.select(["c0", "c1", "c2", "c3"]).to_pylist()]
+
+
+def test_vectors_beside_plain_columns(both: Both, tmp_path: Path) -> None:
+    """A vector column is one to open, and would be read once for each portion of its elements."""
+    vectors = [[float(i), i / 3, -1.0] if i % 9 else None for i in range(ROWS)]
+    table = plain(5)
+    table = table.add_column(2, "v", pa.array(vectors)).append_column("id", pa.array(range(ROWS)))
+    file = save(tmp_path / "t.parquet", table)
+    names, shape, _, _ = both(lambda: kept_of(file, "id", exclude=["id"]))
+    assert names == ("c0", "c1", "v[0]", "v[1]", "v[2]", "c2", "c3", "c4")
+    assert shape == (ROWS, 8)
+    both(lambda: kept_of(file, "v", columns=["c4", "v[2]", "v[0]", "c0"]))
+
+
+def test_vectors_alone_are_never_turned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = save(tmp_path / "t.parquet", pa.table({"v": [[1.0, 2.0]] * ROWS, "id": range(ROWS)}))
     monkeypatch.setattr(reader, "MOST_OPEN", -1)
     monkeypatch.delattr(reader, "TransposedGroup")
     monkeypatch.delattr(reader, "TransposedInMemory")
-    assert len(read(file, keep=["c1"]).kept[0]) == ROWS
+    assert read(file, keep=["id"], exclude=["id"]).X.shape == (ROWS, 2)
 
 
-def test_vectors_are_read_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are one column to open, and would be read once for each portion of their elements."""
-    file = save(tmp_path / "t.parquet", plain(3).append_column("v", pa.array([[1.0, 2.0]] * ROWS)))
+@pytest.mark.parametrize("row", [0, 64, 300, ROWS - 1])
+def test_a_vector_of_another_length(row: int, both: Both, tmp_path: Path) -> None:
+    vectors = [[1.0, 2.0] if i != row or not row else [1.0] for i in range(ROWS)]
+    vectors[1] = [1.0] if not row else vectors[1]
+    file = save(tmp_path / "t.parquet", plain(3).append_column("v", pa.array(vectors)))
+    _, code, text = both(lambda: x_of(file))
+    assert code == 3
+    assert f"t.parquet, row {(row or 1) + 1}, column 'v': the vector has length 1" in text
+
+
+def test_scores_with_kept_columns(both: Both, tmp_path: Path) -> None:
+    """The bytes of the file that is written."""
+    table = plain(30).append_column("word", pa.array([f"w{i % 11}" for i in range(ROWS)]))
+    file = save(tmp_path / "t.parquet", table)
+    model = pcatool.fit(file, components=3, exclude="word")
+
+    def written() -> bytes:
+        pcatool.transform(model, file, keep=["word", "c1"], output=tmp_path / "s.csv")
+        return (tmp_path / "s.csv").read_bytes()
+
+    assert both(written).count(b"\n") == ROWS + 1
+
+
+def test_the_note_on_whole_numbers_that_are_rounded(both: Both, tmp_path: Path) -> None:
+    """Names the first of them: that of the leftmost column in the first block with one."""
+    large = 2**53 + 1
+    table = plain(6).append_column("id", pa.array([large if i in (70, 90) else i for i in range(ROWS)]))
+    table = table.append_column("number", pa.array([large + 2 if i in (66, 340) else i for i in range(ROWS)]))
+    file = save(tmp_path / "t.parquet", table)
+    for keep in ([], ["c1"], ["number"]):
+        [note] = both(lambda keep=keep: read(file, keep=keep).notes)
+        assert note.startswith(f"{file}, row 71, column 'id': {large} is read as {large - 1}, because")
+        [note] = both(lambda keep=keep: read(file, keep=keep, exclude=["id"]).notes)
+        assert note.startswith(f"{file}, row 67, column 'number': {large + 2} is read as")
+
+
+def test_a_temporary_file_that_cannot_be_written_is_done_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the row group on where it fails, as long as the open columns take less than they may."""
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
     monkeypatch.setattr(reader, "MOST_OPEN", -1)
-    monkeypatch.delattr(reader, "TransposedGroup")
-    monkeypatch.delattr(reader, "TransposedInMemory")
-    assert read(file).X.shape == (ROWS, 5)
+    monkeypatch.setattr(reader, "IN_MEMORY_BYTES", -1)
+    file = save(tmp_path / "t.parquet", plain(9))
+    expected = kept_of(file, "c1")
+    written = TransposedGroup.write
+
+    def full(self: TransposedGroup, first: int, X: Any) -> None:
+        if len(X) > 100:
+            raise FileError("the disk is full", "")
+        written(self, first, X)
+
+    monkeypatch.setattr(TransposedGroup, "write", full)
+    assert kept_of(file, "c1") == expected
+    table = opened(file)
+    parts = list(table.parts(tuple(reader.Feature(f"c{j}", j) for j in range(9)), ()))
+    assert {type(part) for part in parts} == {reader.TransposedPart, reader.ArrowPart}
+    assert table.ended()
+    monkeypatch.setattr(reader, "MOST_OPEN_BY_ROWS", 0)
+    with pytest.raises(FileError, match="the disk is full"):
+        kept_of(file, "c1")
 
 
 # --- what is wrong is named as by rows ---
@@ -326,6 +431,20 @@ def test_a_hole_in_the_middle_of_a_column(threads: int, guarded: tuple[Path, Any
     _, code, text = both(lambda: pcatool.fit(file, threads=threads))
     assert code == 3
     assert "t.parquet: the Parquet data are damaged or cut off (" in text
+
+
+@pytest.mark.parametrize("columns", [1, 5])
+def test_a_row_group_that_has_fewer_rows_than_it_says(columns: int, both: Both, tmp_path: Path) -> None:
+    """All of its columns agree; only the number of rows in the footer does not."""
+    file = save(tmp_path / "t.parquet", plain(columns, 900), (900,))
+    data, rows = file.read_bytes(), b"\x16\x88\x0e"  # an i64 of the footer: twice 900, seven bits a byte
+    before, found, after = data.rpartition(rows)
+    assert found
+    file.write_bytes(before + b"\x16\x8a\x0e" + after)
+    assert parquet.ParquetFile(file).metadata.row_group(0).num_rows == 901
+    _, code, text = both(lambda: x_of(file))
+    assert code == 3
+    assert "damaged or cut off (a column has 900 rows instead of 901)" in text
 
 
 def test_a_file_that_is_cut_off_while_it_is_read(
@@ -437,9 +556,9 @@ def test_one_reader_for_each_thread_at_work(both: Both, tmp_path: Path, monkeypa
     opens: list[object] = []
     another = ParquetData.open_again
 
-    def counted(self: ParquetData, *given: Any) -> Any:
+    def counted(self: ParquetData, *given: Any, **options: Any) -> Any:
         opens.append(self)
-        return another(self, *given)
+        return another(self, *given, **options)
 
     monkeypatch.setattr(ParquetData, "open_again", counted)
     both(lambda: dumps(pcatool.fit(file, threads=3, components=1)))
@@ -455,8 +574,8 @@ def test_one_reader_for_each_thread_at_work(both: Both, tmp_path: Path, monkeypa
 def test_columns_in_rows_out(rows: int, d: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
     X = np.random.default_rng(d).normal(size=(rows, d))
-    turned = TransposedGroup(rows, d)
-    assert turned.height == block_rows(d) == HEIGHT
+    turned = TransposedGroup(rows, d, block_rows(d))
+    assert turned.height == HEIGHT
 
     def portions() -> Iterator[int]:
         return iter(np.random.default_rng(0).permutation(np.arange(0, d, 3)).tolist())

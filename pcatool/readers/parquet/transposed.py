@@ -1,0 +1,107 @@
+"""Row groups of very wide Parquet tables as matrices that are written by columns and read by blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from pcatool.arrays import Array, empty_block
+from pcatool.readers.arrow_parts import ArrowRows, BadValue, by_column, fill
+from pcatool.readers.base import Batch, RoundedCell
+from pcatool.resources import Spool
+
+__all__ = ["TransposedGroup", "TransposedInMemory", "TransposedPart"]
+
+
+class TransposedGroup:
+    """A row group as a matrix (rows, d) in a temporary file, written by columns and read by blocks of `height` rows.
+
+    The file holds block after block, each in column order. Threads may write different columns, or read different
+    blocks, at the same time. Raises FileError if the file cannot be written.
+    """
+
+    def __init__(self, rows: int, d: int, height: int) -> None:
+        self.rows, self.d, self.height = rows, d, height
+        self._rounded: dict[int, list[RoundedCell]] = {}  # by the first row of the block
+        self._create()
+
+    def _create(self) -> None:
+        """Provide the place for the numbers."""
+        self._spool = Spool()
+
+    @property
+    def starts(self) -> range:
+        """Numbers of the first rows of the blocks, counted from 0 in the row group."""
+        return range(0, self.rows, self.height)
+
+    def write(self, first: int, X: Array) -> None:
+        """Write X (rows, g) as the columns `first` to `first + g - 1`, with one write for each block."""
+        for start in self.starts:
+            part = X[start : start + self.height]
+            self._spool.put([part.ravel(order="F").data.cast("B")], 8 * (start * self.d + first * len(part)))
+
+    def block(self, start: int) -> Array:
+        """Return the rows from `start` to the end of the block, (h, d) with h at most `height`."""
+        block = empty_block(min(self.height, self.rows - start), self.d)
+        self._spool.get(block.T.data.cast("B"), 8 * start * self.d)
+        return block
+
+    def add_rounded(self, start: int, cell: RoundedCell) -> None:
+        """Keep a rounded cell of the block that begins at row `start`; `cell.row` counts from there."""
+        self._rounded.setdefault(start, []).append(cell)
+
+    def rounded(self, start: int) -> RoundedCell | None:
+        """Return the rounded cell in the leftmost column of those kept for the block at `start`; None without one."""
+        return min(self._rounded.get(start, ()), key=lambda cell: cell.feature, default=None)
+
+
+class TransposedInMemory(TransposedGroup):
+    """Like `TransposedGroup`, with the matrix in memory."""
+
+    def _create(self) -> None:
+        self._X = empty_block(self.rows, self.d)
+
+    def write(self, first: int, X: Array) -> None:
+        """Write X (rows, g) as the columns `first` to `first + g - 1`."""
+        self._X[:, first : first + X.shape[1]] = X
+
+    def block(self, start: int) -> Array:
+        """Return the rows from `start` to the end of the block, (h, d) with h at most `height`."""
+        rows = self._X[start : start + self.height]
+        return rows if rows.flags.f_contiguous else np.array(rows, order="F")
+
+
+class TransposedPart(NamedTuple):
+    """A block of rows of a transposed row group, with the columns that were read by rows beside it."""
+
+    rows: ArrowRows  # the name of the table, all features, and the position of the block in the table
+    transposed: TransposedGroup
+    places: Sequence[int]  # positions in the features of the columns of `transposed`
+    start: int  # first row of the block in the row group
+    arrays: dict[int, pa.Array]  # vector columns and passthrough columns, by column number
+    passthrough: tuple[int, ...]  # numbers of the passthrough columns
+
+    def batch(self) -> Batch:
+        X = self.transposed.block(self.start)
+        if len(self.places) < len(self.rows.features):
+            X = self._with_vectors(X)
+        return self.rows.batch(X, self.arrays, self.passthrough)._replace(rounded=self._rounded)
+
+    def _with_vectors(self, numbers: Array) -> Array:
+        """Return the block (h, d) of all features: `numbers` in their places, and the elements of vector columns."""
+        features, columns = self.rows.features, self.rows.columns
+        X = empty_block(len(numbers), len(features))
+        X[:, self.places] = numbers
+        try:
+            for column, chosen in by_column(features).items():
+                if features[chosen[0]].element is not None:
+                    fill(X, chosen, features, self.arrays[column], columns[column])
+        except BadValue as error:
+            raise error.at(self.rows.place(error.row)) from None
+        return X
+
+    def _rounded(self) -> RoundedCell | None:
+        return self.transposed.rounded(self.start)
