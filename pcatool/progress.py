@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import NamedTuple, Protocol
 
-__all__ = ["FitCounts", "Gauge", "NestedReporter", "Reporter", "doing", "report_to"]
+__all__ = ["FitCounts", "Gauge", "KeptRows", "NestedReporter", "Reporter", "doing", "report_to"]
 
 
 class FitCounts(NamedTuple):
@@ -20,6 +20,14 @@ class FitCounts(NamedTuple):
     rows_read: int
     rows_dropped: int
     columns_left_out: tuple[str, ...]
+
+
+class KeptRows(NamedTuple):
+    """Bytes of the rows that a fit keeps for several passes, known or expected."""
+
+    memory_bytes: int  # in memory
+    file_bytes: int | None  # in a temporary file; None if unknown
+    folder: str | None = None  # of the temporary file, if there is one
 
 
 class Gauge(Protocol):
@@ -57,6 +65,7 @@ class Reporter:
         self.files_read = 0
         self.skipped: list[tuple[str, str]] = []  # (file, reason) of each input that was left out
         self.fit_counts: FitCounts | None = None
+        self.kept_rows: KeptRows | None = None  # of a fit that passed over the rows several times
         self.cluster_parts: tuple[str, int] | None = None  # engine of a cluster, number of parts
 
     def note(self, text: str) -> None:

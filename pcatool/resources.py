@@ -19,12 +19,14 @@ __all__ = [
     "admitting",
     "cannot_spool",
     "free_bytes",
+    "free_disk",
     "limit_text",
     "need_text",
     "or_admitting",
     "parse_size",
     "release_free_memory",
     "size_text",
+    "temporary_folder",
     "tune_allocator",
 ]
 
@@ -219,14 +221,28 @@ class Spool:
             self._file.close()
 
 
-def cannot_spool(error: OSError, content: str = "rows") -> FileError:
-    """Return the error for a temporary file that could not be written; `content` is what was to be written."""
+def temporary_folder() -> str:
+    """Return the folder for temporary files: $TMPDIR, if it is writable, or another that the system names."""
     from tempfile import gettempdir
 
     try:
-        folder = gettempdir()
+        return gettempdir()
     except OSError:  # no temporary folder is writable
-        folder = os.environ.get("TMPDIR", "/tmp")
-    failed = FileError.from_os(folder, f"write {content} to a temporary file in", error)
+        return os.environ.get("TMPDIR", "/tmp")
+
+
+def free_disk(folder: str) -> int:
+    """Return the bytes that the disk of a folder has free for this user; 2**62 if the system does not say."""
+    from shutil import disk_usage
+
+    try:
+        return disk_usage(folder).free
+    except OSError:  # the error of writing the file will say why
+        return 1 << 62
+
+
+def cannot_spool(error: OSError, content: str = "rows") -> FileError:
+    """Return the error for a temporary file that could not be written; `content` is what was to be written."""
+    failed = FileError.from_os(temporary_folder(), f"write {content} to a temporary file in", error)
     failed.add_remedy("set the variable TMPDIR to a writable folder with enough space")
     return failed

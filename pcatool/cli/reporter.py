@@ -252,7 +252,7 @@ class ConsoleReporter(ProgressOnly):
             return {}
         from pcatool.render.summary import row_counts_facts
 
-        return row_counts_facts(self.fit_counts)
+        return row_counts_facts(self.fit_counts, self.kept_rows)
 
     def _row_counts_lines(self, facts: Mapping[str, Any]) -> list[str]:
         """Return summary lines about the rows and columns that a fit left out; empty without a fit."""
@@ -260,7 +260,7 @@ class ConsoleReporter(ProgressOnly):
             return []
         from pcatool.render.summary import row_counts_lines
 
-        return row_counts_lines(self.fit_counts, facts["command"])
+        return row_counts_lines(self.fit_counts, self.kept_rows, facts["command"])
 
     def _input_facts(self) -> dict[str, Any]:
         """Return facts for `--json` about the inputs.

@@ -47,13 +47,13 @@ class Labels(NamedTuple):
 
 
 class FitResources(NamedTuple):
-    """Resources of a fit: memory, a second reading of the rows, threads, and labels.
+    """Resources of a fit: memory, the blocks of a table in memory, threads, and labels.
 
     `scoring` takes the number of columns of scores and the bytes of the model; it returns 0 if nothing is scored.
     """
 
     limit: int | None = None  # memory limit in bytes
-    reread: Callable[[], Iterable[Array]] | None = None  # returns all blocks again
+    reread: Callable[[], Iterable[Array]] | None = None  # returns all blocks of a table in memory again
     expected: Callable[[], int | None] = lambda: None  # returns the approximate number of rows
     engine: LocalEngine = SERIAL  # adds up over the blocks
     threads: int = 1  # number of blocks that the engine works on at a time

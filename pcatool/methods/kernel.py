@@ -44,20 +44,18 @@ from pcatool.progress import Reporter, doing
 from pcatool.resources import limit_text, need_text, or_admitting
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import MIN_VARIANCE, squares_overflow, too_few_rows
-from pcatool.solvers.plan import Plan, blocks_bytes, in_flight, most_kept, total_bytes
+from pcatool.solvers.plan import Plan, blocks_bytes, in_flight, keep_rows, most_kept, total_bytes
 from pcatool.solvers.rows import Rows
 
 __all__ = ["KernelPCA"]
 
-# n x n matrices at the peak: the kernel, and LAPACK's copy, workspace and vectors; for a graph kernel, also distances
-# before that.
+# n x n matrices at the peak: the kernel, LAPACK's copy, workspace and vectors; for a graph kernel, distances before.
 COPIES, GRAPH_COPIES = 5, 6
 DUAL_COPIES = 3  # copies of the n x k kept vectors: with their signs, in the certificate, in the model
 SPACE_COPIES = 1  # copies of the Lanczos space, which is planned at three times its usual size
 DECOMPOSED_COPIES = 5  # m x m matrices while LAPACK decomposes the kernel of the landmarks: as in COPIES
 SLAB_COPIES = 3  # copies of a slab of kernel values per thread, without landmarks
-# With landmarks: copies per thread of the kernel values (the values, and a copy while errors are bounded), and of phi
-# (as multiplied, centred, and a copy in between).
+# With landmarks, per thread: the kernel values, with a copy for error bounds; phi as multiplied, centred, and a copy.
 VALUE_COPIES, PHI_COPIES = 2, 3
 LANDMARKS = (100, 300, 1000)  # numbers of landmarks that a remedy tries; the largest that fits is the most accurate
 ROW_COPIES = 3  # copies of the rows: as read, as prepared, and a copy in between
@@ -399,6 +397,7 @@ def fit_landmarks(task: KernelTask, data: KernelInput, rows: Rows, m: int) -> Fi
         task.warn_negative(data.kernel, landmarks.negative, m, landmarks.lowest)
     doing("pass 2 of 2")
     part = rows.reduce(LandmarkAccumulator(landmarks, known))
+    task.reporter.kept_rows = rows.kept
     divisor = sample.seen - task.options.ddof
     S = (part.moments.scatter if task.options.center else part.moments.scatter_about_zero()) / divisor
     return _fit_features(task, data, prepared, landmarks, sample, S, part)
@@ -463,7 +462,9 @@ class KernelPCA:
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
         """Fit a model to blocks (h, d) of rows; raise `RefusedError` if the fit needs more than the memory limit."""
         data, rows = self._read(blocks, columns, resources)
-        data.needs.check(_expected(rows, resources), "about")
+        plan = self._plan(data, rows, resources)
+        data.needs.check(plan.rows, "about")
+        plan.check_disk()
         with threads(1), np.errstate(all="ignore"):  # overflow is checked and refused with a message
             if self.options.landmarks is not None:
                 return fit_landmarks(self.task, data, rows, self.options.landmarks)
@@ -472,17 +473,21 @@ class KernelPCA:
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
         """Return the plan of the fit, without fitting."""
         data, rows = self._read(blocks, columns, resources._replace(limit=None))  # a plan alone needs no memory
-        n = _expected(rows, resources)
+        plan, needs = self._plan(data, rows, resources), data.needs._replace(resources=resources)
+        known, how = (rows.buffered_rows, "read so far") if plan.rows is None else (plan.rows, "about")
+        return plan.refused_by(plan.check_disk).refused_by(lambda: needs.check(known, how))
+
+    def _plan(self, data: KernelInput, rows: Rows, resources: FitResources) -> Plan:
+        """Return the plan of a fit of these rows, and tell the rows how many stay in memory for a second pass."""
+        n = resources.expected() if rows.n is None else rows.n
         known = rows.buffered_rows if n is None else n
         if self.options.landmarks is not None and (n is None or n > self.options.landmarks):
             name, reason, passes = NYSTROEM, f"{self.options.landmarks} landmarks were asked for", "2"
         else:
-            name, reason = data.needs.solver(known)
-            passes = "1"
-        grows = n is None and name != NYSTROEM
-        plan = Plan(name, reason, n, data.d, passes, data.needs.peak(known), resources.threads, grows=grows)
-        needs = data.needs._replace(resources=resources)
-        return plan.refused_by(lambda: needs.check(known, "read so far" if n is None else "about"))
+            name, reason, passes = *data.needs.solver(known), "1"
+        plan = Plan(name, reason, n, data.d, passes, data.needs.peak(known), resources.threads)
+        plan = plan._replace(grows=n is None and name != NYSTROEM, estimated=rows.n is None)
+        return keep_rows(plan, rows, resources.limit)
 
     def _read(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
@@ -493,8 +498,3 @@ class KernelPCA:
         needs = MemoryNeeds(self.options, self.task.wish, kernel, len(columns), resources)
         rows = Rows(needs.check_while_reading(blocks), reread=resources.reread, engine=resources.engine)
         return KernelInput(columns, kernel, resources, needs), rows
-
-
-def _expected(rows: Rows, resources: FitResources) -> int | None:
-    """Return the number of rows, exact or expected, or None if unknown."""
-    return resources.expected() if rows.n is None else rows.n

@@ -159,12 +159,13 @@ class IncompletePCA(PCA):
         plan.check(resources.limit, problem)
         with threads(1):
             if self.options.policy == EM:
-                return self._fit_by_em(rows, problem, plan)
-            return (
-                self._fit_in_one_pass(rows, problem, plan)
-                if _one_pass(rows, plan)
-                else self._fit_filled(rows, problem, plan)
-            )
+                fit = self._fit_by_em(rows, problem, plan)
+            elif _one_pass(rows, plan):
+                fit = self._fit_in_one_pass(rows, problem, plan)
+            else:
+                fit = self._fit_filled(rows, problem, plan)
+        self.reporter.kept_rows = rows.kept
+        return fit
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
         """Return the plan of the fit, without fitting."""
@@ -179,17 +180,17 @@ class IncompletePCA(PCA):
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources) -> Rows:
         """Return the rows of the fit, as `PCA.rows` does.
 
-        EM passes over the rows so often that the input is read once, and its numbers go to a temporary file.
+        EM passes over the rows so often that it keeps the blocks of a table in memory, too.
         """
         return super().rows(
             blocks, columns, resources._replace(reread=None) if self.options.policy == EM else resources
         )
 
-    def _prepare(
+    def _solving(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
     ) -> tuple[Rows, Problem, Plan]:
-        """Like `PCA._prepare`; the plan counts the passes and the memory of EM, or of filling with means."""
-        rows, problem, plan = super()._prepare(blocks, columns, resources)
+        """Like `PCA._solving`; the plan counts the passes and the memory of EM, or of filling with means."""
+        rows, problem, plan = super()._solving(blocks, columns, resources)
         if self.options.policy == EM:
             check_rule(problem.wish, "pca --missing em")
             need = estimate(problem.d, problem.wish if isinstance(problem.wish, int) else FEW)
@@ -203,15 +204,14 @@ class IncompletePCA(PCA):
             filled = plan.threads * FILLED_COPIES * 8 * min(plan.rows or 1 << 30, block_rows(problem.d)) * problem.d
             if plan.solver in HOLDS_ROWS:  # these solvers fill some of the rows at a time
                 filled = min(filled, AT_ONCE)
+            plan = plan._replace(passes=_one_more(plan.passes))
             return rows, problem, plan.at_least(plan.peak_bytes + filled)
         of_incomplete = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads, plan.reading)
         remedy = "use fewer columns (-c, -x), or a smaller -k"
         # If no cell is missing in the rows so far, plain PCA may follow.
         incomplete = self.options.policy == EM and rows.has_missing()
         peak = of_incomplete.peak_bytes if incomplete else max(plan.peak_bytes, of_incomplete.peak_bytes)
-        plan = plan._replace(passes=need.passes, peak_bytes=peak, remedy=remedy)
-        plan = plan.with_scoring(self._scored_bytes(problem, plan.rows or rows.buffered_rows, resources))
-        return rows, problem, plan
+        return rows, problem, plan._replace(passes=need.passes, peak_bytes=peak, remedy=remedy, holds_rows=False)
 
     # --- column means in the missing cells ---
 
@@ -308,6 +308,12 @@ class IncompletePCA(PCA):
 def _one_pass(rows: Rows, plan: Plan) -> bool:
     """Whether to compute means and scatter in one pass: the solver is covariance, and not all rows are in memory."""
     return plan.solver == "covariance" and not rows.complete
+
+
+def _one_more(passes: str) -> str:
+    """Return a number of passes, such as `2 and a few more`, with one pass more."""
+    first, *rest = passes.split(" ", 1)
+    return " ".join([str(int(first) + 1), *rest])
 
 
 def _fit_components(rows: Rows | SparseRows, problem: Problem, census: Census, engine: Engine) -> tuple[EMFit, Choice]:

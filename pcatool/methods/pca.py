@@ -36,16 +36,19 @@ from pcatool.solvers.base import Problem, Solution
 from pcatool.solvers.plan import (
     DUAL_ROWS,
     EXPECTED_COMPONENTS,
+    EXPECTED_ROWS_MARGIN,
     FALLBACK_SOLVER,
     SCATTER_COLUMNS,
     Plan,
     choose,
     fallback_plan,
+    keep_rows,
     make_plan,
     most_kept,
+    room_for_rows,
     total_bytes,
 )
-from pcatool.solvers.rows import Rows
+from pcatool.solvers.rows import HELD_BYTES, Rows
 
 __all__ = ["EM", "PCA", "Solved", "evidence"]
 
@@ -72,9 +75,6 @@ KEPT_SQUARES = 4
 # an eigenvalue that counts as settled when EM ends: the missing cells leave fewer digits certain than that.
 EM = "em"
 SETTLED = 1e-3
-
-# Factor on the expected number of rows, which is an estimate.
-EXPECTED_ROWS_MARGIN = 1.02
 
 # Solvers that keep more digits than the given one.
 MORE_DIGITS = {"covariance": "--solver tsqr", "dual": "--solver svd", "randomized": "--solver covariance or tsqr"}
@@ -143,6 +143,7 @@ class PCA:
         with threads(1):  # each factorisation sets its own number of threads
             solved = self._solve(rows, problem, plan)
             release_free_memory()
+            self.reporter.kept_rows = rows.kept
             return self.finish_fit(problem, solved, evidence(solved.solution, problem, rows))
 
     def finish_fit(self, problem: Problem, solved: Solved, known: Evidence) -> Fit:
@@ -156,14 +157,22 @@ class PCA:
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
         """Return the plan of the fit, without fitting."""
-        # A plan alone needs no memory.
-        _, problem, plan = self._prepare(blocks, columns, resources._replace(limit=None))
+        _, problem, plan = self._prepare(blocks, columns, resources)
         return plan.refused_by(lambda: plan.check(resources.limit, problem))
 
     def _prepare(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
     ) -> tuple[Rows, Problem, Plan]:
         """Return rows, problem and plan of a fit; read only as many rows as the choice of a solver needs."""
+        rows, problem, plan = self._solving(blocks, columns, resources)
+        plan = keep_rows(plan, rows, resources.limit)
+        known = plan.rows or rows.buffered_rows
+        return rows, problem, plan.with_scoring(self._scored_bytes(problem, known, resources))
+
+    def _solving(
+        self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
+    ) -> tuple[Rows, Problem, Plan]:
+        """Return rows, problem and plan of a fit, without the rows kept for several passes and without scoring."""
         rows = self.rows(blocks, columns, resources)
         self.codes = rows.codes()
         problem = self.problem(columns, rows.n)
@@ -186,7 +195,7 @@ class PCA:
         plan = planned(resources.threads)
         if resources.threads > 1:
             plan = plan._replace(with_one_thread=lambda: planned(1))
-        return rows, problem, plan.with_scoring(self._scored_bytes(problem, known, resources))
+        return rows, problem, plan
 
     def _with_work_on_held_rows(self, n: int, problem: Problem, plan: Plan) -> Plan:
         """Return the plan with the memory of later work on n rows: a rule that needs the rows, or a second solver."""
@@ -209,13 +218,20 @@ class PCA:
         return resources.scoring(written, 2 * 8 * (problem.d * k + scatter))
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources) -> Rows:
-        """Return the rows of the fit; as many rows are kept in memory as the choice of a solver needs."""
+        """Return the rows of the fit; as many rows are read as the choice of a solver needs."""
+        # If there are few rows of very many columns, the solver `dual` needs them all.
         hold = DUAL_ROWS if len(columns) > SCATTER_COLUMNS and self.options.solver == "auto" else 0
         weighted = self.options.weights is not None
+
+        def room() -> int:
+            reading = resources.reading(resources.threads)
+            return room_for_rows(len(columns), reading, resources.limit) if hold else HELD_BYTES
+
         return Rows(
             blocks,
             weighted=weighted,
             hold_rows=hold,
+            hold_memory=room,
             reread=resources.reread,
             engine=resources.engine,
             prepare=center_rows if self.options.center_rows else None,

@@ -122,7 +122,7 @@ class SupervisedPCA(PCA):
         labels = resources.labels
         if labels is None:
             raise UsageError("--method supervised needs a label", "give the name of the label column with --label")
-        rows = Rows(blocks, reread=resources.reread, engine=resources.engine, small=resources.small)
+        rows = Rows(blocks, engine=resources.engine, small=resources.small)
         self.codes = rows.codes()[: len(columns)]
         problem = self.problem(columns, rows.n)
         kernel = LabelKernel.of(self.options, labels)

@@ -165,7 +165,7 @@ def labels_of(columns: ColumnChoice) -> Labels | None:
 
 
 def resources_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> FitResources:
-    """Return the resources of a fit to the rows `read`: memory limit, second reading, threads, labels, estimates."""
+    """Return the resources of a fit to the rows `read`: memory limit, table in memory, threads, labels, estimates."""
     d = len(read.features)
 
     def reading(threads: int) -> int:
@@ -174,7 +174,7 @@ def resources_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> FitR
     def scoring(k: int, model: int) -> int:
         return scoring_bytes(d, k, rows_at_once(d), pool.count, reading(pool.count) + model) if job.scored else 0
 
-    again = (lambda: read_blocks(job, inputs.reopened(), pool.map)) if inputs.can_reread() else None
+    again = (lambda: read_blocks(job, inputs.reopened(), pool.map)) if inputs.in_memory else None
     return FitResources(
         job.limit, again, inputs.expected_rows, pool, pool.count, read.labels, reading=reading, scoring=scoring
     )

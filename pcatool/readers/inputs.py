@@ -74,7 +74,7 @@ class Inputs:
 
     @property
     def stream(self) -> RowStream:
-        """The rows of all inputs, which can be read once; `reopened` returns the inputs for a second reading."""
+        """The rows of all inputs, which can be read once."""
         if self._stream is None:
             self._stream = RowStream(self._files, self.first, self.columns, self.bad_files, self._reporter)
         return self._stream
@@ -141,10 +141,8 @@ class Inputs:
         )
 
     def reopened(self) -> Inputs:
-        """Return the good inputs, to be read again from their beginning, without repeating notes and warnings."""
-        return Inputs(
-            self.remaining_data, replace(self._options, skip_bad=False), self._reporter.silent(), by_file=self.by_file
-        )
+        """Return the table in memory, to be read again from its beginning, without repeating notes and warnings."""
+        return Inputs(self._data, self._options, self._reporter.silent())
 
     @property
     def remaining_data(self) -> Any:
@@ -158,9 +156,10 @@ class Inputs:
             item for position, item in enumerate(found.inputs) if position not in self.bad_files.left_out
         )
 
-    def can_reread(self) -> bool:
-        """Whether all inputs can be read again: true for regular files and tables in memory."""
-        return not any(item.is_stream for item in self._remaining_files.inputs)
+    @property
+    def in_memory(self) -> bool:
+        """Whether the data are a table in memory, which costs little to read again, and not files."""
+        return not self._files.resolved.inputs
 
     def expected_rows(self) -> int | None:
         """Estimate the number of rows of all inputs; None if no estimate is possible."""

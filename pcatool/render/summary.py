@@ -8,11 +8,12 @@ from typing import Any
 from pcatool.errors import counted, grouped, listed, percent, show
 from pcatool.model.description import name_of_total, settings_text
 from pcatool.model.model import Model
-from pcatool.progress import FitCounts
+from pcatool.progress import FitCounts, KeptRows
 from pcatool.readers.row_counts import RowCounts
 from pcatool.render.facts import kept_lines, model_facts, sums_facts, sums_line
 from pcatool.resources import need_text, size_text
 from pcatool.solvers.plan import Plan
+from pcatool.solvers.rows import HELD_BYTES
 from pcatool.stores.uri import shown
 
 __all__ = [
@@ -106,7 +107,12 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "peak_bytes": plan.peak_bytes,
     } | {
         name: value
-        for name, value in (("parts", plan.parts), ("peak_grows", plan.grows), ("refusal", plan.refusal))
+        for name, value in (
+            ("rows_kept", plan.kept and plan.kept._asdict()),
+            ("parts", plan.parts),
+            ("peak_grows", plan.grows),
+            ("refusal", plan.refusal),
+        )
         if value
     }
 
@@ -117,11 +123,24 @@ def plan_lines(facts: Mapping[str, Any]) -> list[str]:
         f"solver: {facts['solver']}",
         f"reason: {facts['reason']}",
         f"rows: {rows}; columns: {grouped(facts['columns'])}",
-        f"passes over the data: {facts['passes']}",
+        f"passes over the rows: {facts['passes']}",
+        *([kept_rows_line(facts["rows_kept"])] if "rows_kept" in facts else []),
         *([f"tasks for the workers: {grouped(facts['parts'])}"] if "parts" in facts else []),
         f"memory at the peak: {_peak(facts)}",
         *([f"the fit would be refused: {facts['refusal']}"] if "refusal" in facts else []),
     ]
+
+
+def kept_rows_line(kept: Mapping[str, Any]) -> str:
+    """Return a line that says where the rows are kept for several passes; `kept` has the fields of `KeptRows`."""
+    memory, file, folder = kept["memory_bytes"], kept["file_bytes"], kept["folder"]
+    if folder is None:
+        return f"rows kept: in memory, about {size_text(memory)}"
+    if memory <= HELD_BYTES:
+        size = "" if file is None else f" of about {size_text(file)}"
+        return f"rows kept: in a temporary file{size} in {show(folder)}"
+    most, further = ("up to", "further rows") if file is None else ("about", f"about {size_text(file)}")
+    return f"rows kept: in memory, {most} {size_text(memory)}; {further} in a temporary file in {show(folder)}"
 
 
 def _peak(facts: Mapping[str, Any]) -> str:
@@ -206,19 +225,21 @@ def combined_lines(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def row_counts_facts(counts: FitCounts) -> dict[str, Any]:
-    """Return the counts of rows read and dropped, and the names of columns left out, for JSON output."""
-    return {**counts._asdict(), "columns_left_out": list(counts.columns_left_out)}
+def row_counts_facts(counts: FitCounts, kept: KeptRows | None) -> dict[str, Any]:
+    """Return the counts of rows read and dropped, the names of columns left out, and `rows_kept`, for JSON output."""
+    facts = {**counts._asdict(), "columns_left_out": list(counts.columns_left_out)}
+    return facts | ({"rows_kept": kept._asdict()} if kept else {})
 
 
-def row_counts_lines(counts: FitCounts, command: str) -> list[str]:
-    """Return lines on dropped rows and on columns left out, as far as there are any.
+def row_counts_lines(counts: FitCounts, kept: KeptRows | None, command: str) -> list[str]:
+    """Return lines on dropped rows, on columns left out, and on rows kept for several passes, as far as there are any.
 
     The command `fit` gets no line on dropped rows, because `fit_lines` reports them.
     """
     read, dropped, left_out = counts
     lines = [f"{counted(read, 'row')} read, {grouped(dropped)} dropped"] if dropped and command != "fit" else []
-    return lines + ([f"{counted(len(left_out), 'column')} left out: {listed(left_out)}"] if left_out else [])
+    lines += [f"{counted(len(left_out), 'column')} left out: {listed(left_out)}"] if left_out else []
+    return lines + ([kept_rows_line(kept._asdict())] if kept else [])
 
 
 def apply_facts(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
 from pcatool.arrays import QUEUED_TASKS, block_rows, most_tasks
-from pcatool.errors import RefusedError, counted, grouped
+from pcatool.errors import RefusedError, counted, grouped, show
+from pcatool.progress import KeptRows
 from pcatool.registry import SOLVERS
-from pcatool.resources import admitting, limit_text, need_text
+from pcatool.resources import admitting, free_disk, limit_text, need_text, or_admitting, size_text, temporary_folder
 from pcatool.solvers.base import Estimate, Problem, Solver, estimate_in_memory
-from pcatool.solvers.rows import SMALL_BYTES
+from pcatool.solvers.rows import HELD_BYTES, SMALL_BYTES, Rows
 
 __all__ = [
     "DUAL_ROWS",
     "EXPECTED_COMPONENTS",
+    "EXPECTED_ROWS_MARGIN",
     "FALLBACK_SOLVER",
     "HOLDS_ROWS",
     "SCATTER_COLUMNS",
@@ -24,10 +28,12 @@ __all__ = [
     "choose",
     "fallback_plan",
     "in_flight",
+    "keep_rows",
     "make_plan",
     "most_kept",
     "not_randomized",
     "plan_of",
+    "room_for_rows",
     "scoring_bytes",
     "total_bytes",
 ]
@@ -87,6 +93,9 @@ PROGRAM_BYTES = 95 << 20
 # --memory stays below the limit.
 MARGIN = 0.05
 
+# Factor on the expected number of rows, which is an estimate.
+EXPECTED_ROWS_MARGIN = 1.02
+
 # Bytes per column: its name and its place, in several tables.
 COLUMN_BYTES = 1 << 10
 
@@ -118,6 +127,7 @@ class Plan(NamedTuple):
     threads: int
     remedy: str | None = None  # advice for a smaller fit, if no other solver can be chosen
     reading: int = 0  # bytes for reading the input, included in the peak
+    holds_rows: bool = False  # whether the peak includes all rows in memory
     grows: bool = False  # whether the peak is only that of the rows read so far, and more rows may follow
     parts: int = 0  # parts of the input that are read by other processes
     scoring: bool = False  # whether scoring the rows sets the peak
@@ -127,6 +137,7 @@ class Plan(NamedTuple):
     estimated: bool = False  # whether `rows` is expected, not known
     refusal: str = ""  # message of the error that the fit would raise, with its remedy
     with_one_thread: Callable[[], Plan] | None = None  # returns the same plan with one thread
+    kept: KeptRows | None = None  # where the rows are kept for several passes; None for one pass
 
     @property
     def rows_text(self) -> str:
@@ -134,6 +145,11 @@ class Plan(NamedTuple):
         if not self.rows:
             return "an unknown number of"
         return f"{'about ' if self.estimated else ''}{grouped(self.rows)}"
+
+    @property
+    def several_passes(self) -> bool:
+        """Whether the fit passes over the rows more than once."""
+        return self.passes != "1"
 
     def at_least(self, peak: int) -> Plan:
         """Return the plan with a peak of at least this many bytes, with any solver and number of threads."""
@@ -158,9 +174,11 @@ class Plan(NamedTuple):
     def check(self, limit: int | None, problem: Problem, fit: str = "") -> None:
         """Raise `RefusedError` if the peak is above `limit` bytes, with options that stay below; None is no limit.
 
-        `fit` names the fit in the message; by default its solver and the size of the table do.
+        `fit` names the fit in the message; by default its solver and the size of the table do. Also raise
+        `RefusedError` if the disk lacks room for the rows that are kept in a temporary file.
         """
         if limit is None or self.peak_bytes <= limit:
+            self.check_disk()
             return
         need = need_text(self.peak_bytes)
         if self.scoring:
@@ -177,6 +195,20 @@ class Plan(NamedTuple):
         size = f"{self.rows_text} x {columns}" if self.rows is not None else counted(self.columns, "column")
         what = f"solver {self.solver}" if self.remedy is None else "the fit"
         raise RefusedError(f"{what} needs about {need} for {size}; {limit_text(limit)}", self._remedy(limit, problem))
+
+    def check_disk(self) -> None:
+        """Raise `RefusedError` if the rows are kept in a temporary file, and the disk has too little room for them."""
+        if self.kept is None or self.kept.folder is None or not self.kept.file_bytes:
+            return
+        size, folder = self.kept.file_bytes, self.kept.folder
+        free = free_disk(folder)
+        if size > free:
+            remedy = f"set the variable TMPDIR to a folder on a disk with {need_text(size)} of free space"
+            raise RefusedError(
+                f"the fit keeps its rows in a temporary file of about {need_text(size)}, but {show(folder)} has only "
+                f"{size_text(free)} of free space",
+                or_admitting(remedy, self.peak_bytes + _with_margin(size)),
+            )
 
     def _remedy(self, limit: int, problem: Problem) -> str:
         """Return the remedy for a peak above `limit` bytes: options with which the fit would run, or other advice."""
@@ -215,6 +247,65 @@ class Plan(NamedTuple):
         return max(peak, self.later if problem.d == self.columns else 0) <= limit
 
 
+def room_for_rows(d: int, reading: int, limit: int | None) -> int:
+    """Return the bytes of rows of d columns that may be in memory before a solver is chosen.
+
+    `reading` is the bytes for reading the input, and `limit` the most bytes of memory, None for no limit.
+    """
+    return _room(total_bytes(d, reading + blocks_bytes(d, None, 1)), limit)
+
+
+def _room(peak: int, limit: int | None) -> int:
+    """Return the bytes of rows that may be in memory beside a peak in bytes, at least HELD_BYTES."""
+    return sys.maxsize if limit is None else max(int((limit - peak) / (1 + MARGIN)), HELD_BYTES)
+
+
+def keep_rows(plan: Plan, rows: Rows, limit: int | None) -> Plan:
+    """Return the plan with the memory or the file for rows that are kept, and tell `rows` how many stay in memory.
+
+    All rows of several passes stay in memory if the peak stays below `limit` bytes (None is no limit), else they go to
+    a temporary file. Rows of an unknown number begin in memory and go on in the file. Rows of a single pass that were
+    read to choose a solver stay in memory until they are used, if there is room.
+    """
+    if not plan.several_passes or not rows.must_be_kept:
+        return _begin_with(plan, rows, limit)
+    if plan.holds_rows and not rows.small:
+        rows.memory = sys.maxsize  # counted already
+        return plan
+    room, first = _room(plan.peak_bytes, limit), _first_peak(plan, rows)
+    if plan.rows is None:
+        held, begins = min(rows.buffered_rows * rows.row_bytes, room), room > HELD_BYTES
+        kept = KeptRows(held, 0) if limit is None else KeptRows(room if begins else 0, None, temporary_folder())
+        plan = plan._replace(grows=plan.grows or begins)
+    else:
+        size = plan.rows * rows.row_bytes
+        most = math.ceil(size * EXPECTED_ROWS_MARGIN) if plan.estimated else size
+        in_memory = most <= room
+        room, held = (room, most) if in_memory else (HELD_BYTES, 0)
+        kept = KeptRows(size, 0) if in_memory else KeptRows(0, size, temporary_folder())
+    rows.memory = room
+    return plan._replace(peak_bytes=max(plan.peak_bytes + _with_margin(held), first), kept=kept)
+
+
+def _begin_with(plan: Plan, rows: Rows, limit: int | None) -> Plan:
+    """Return the plan of a fit that begins with the rows that were read to choose a solver, and does not keep them."""
+    held = 0 if rows.complete else rows.held_bytes
+    if held <= HELD_BYTES:
+        return plan
+    if held <= _room(plan.peak_bytes, limit):
+        return plan._replace(peak_bytes=plan.peak_bytes + _with_margin(held))
+    first = _first_peak(plan, rows)
+    rows.leave_memory()
+    return plan._replace(peak_bytes=max(plan.peak_bytes, first))
+
+
+def _first_peak(plan: Plan, rows: Rows) -> int:
+    """Bytes at the peak while rows were read to choose a solver; 0 if few of these rows are in memory."""
+    held = rows.held_bytes
+    before = total_bytes(plan.columns, plan.reading + blocks_bytes(plan.columns, None, 1))
+    return before + _with_margin(held) if held > HELD_BYTES else 0
+
+
 def make_plan(name: str, reason: str, problem: Problem, rows: int | None, threads: int, reading: int = 0) -> Plan:
     """Return the plan for the solver `name`, chosen for `reason`.
 
@@ -234,12 +325,18 @@ def plan_of(
 ) -> Plan:
     """Like `make_plan`, with the estimate `need` of the solver given."""
     peak = _peak(need, problem, rows, threads, reading)
-    return Plan(name, reason, rows, problem.d, need.passes, peak, threads, reading=reading)
+    held = name in HOLDS_ROWS
+    return Plan(name, reason, rows, problem.d, need.passes, peak, threads, reading=reading, holds_rows=held)
 
 
 def total_bytes(d: int, working: int) -> int:
     """Bytes at the peak: the program, its tables for d columns, and `working` bytes of data with a margin."""
-    return PROGRAM_BYTES + COLUMN_BYTES * d + working + int(MARGIN * working)
+    return PROGRAM_BYTES + COLUMN_BYTES * d + _with_margin(working)
+
+
+def _with_margin(size: int) -> int:
+    """Return a number of bytes of data with MARGIN added."""
+    return size + int(MARGIN * size)
 
 
 def blocks_bytes(

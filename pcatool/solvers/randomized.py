@@ -88,22 +88,22 @@ class Randomized:
             centre, squares = rows.reduce(ColumnMomentsAccumulator(rows.origin))
         count = itertools.count(2)
 
+        mean, rest = centre.mean_and_rest
+
         def product(V: Array, sigma: Array) -> Array:
             doing(f"pass {next(count)}")
+            W = V / sigma[:, None]  # instead of dividing all rows
 
             def of_block(block: Block) -> Array:
                 X, w = block
-                # Subtract the origin first: the mean in one double lacks digits if columns lie far from 0.
-                if problem.center:
-                    Y = X - centre.origin
-                    Y -= centre.high + centre.low
-                    Y /= sigma
-                else:
-                    Y = X / sigma
-                return np.asarray(Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V)))
+                Y = X - mean if problem.center else X
+                return np.asarray(Y.T @ (Y @ W if w is None else w[:, None] * (Y @ W)))
 
             total = rows.reduce(ArraySum(of_block, V.nbytes))
             release_free_memory()  # what reading has freed would come on top of the work on the directions
+            if problem.center:  # the mean in one double lacks digits if columns lie far from 0
+                total -= np.outer(rest, centre.weight * (rest @ W))
+            total /= sigma[:, None]
             return total
 
         return by_products(centre, squares, product, problem)

@@ -1,8 +1,7 @@
-"""Rows of a fit for the solvers: blocks in order, kept while few, and read again for further passes."""
+"""Rows of a fit for the solvers: blocks in order, kept while few, and kept for further passes."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
@@ -21,11 +20,23 @@ from pcatool.arrays import (
     nothing_to_fit,
 )
 from pcatool.errors import FileError
-from pcatool.resources import Spool, release_free_memory
+from pcatool.progress import KeptRows
+from pcatool.resources import Spool, release_free_memory, temporary_folder
 
-__all__ = ["AT_ONCE", "SMALL_BYTES", "BlockStore", "Rows", "first_heavy_row"]
+__all__ = ["AT_ONCE", "HELD_BYTES", "SMALL_BYTES", "BlockStore", "Rows", "first_heavy_row"]
 
 Place = tuple[int, int, int]  # where a block is in the file, and its shape: offset in bytes, rows, columns
+Kept = Array | Place  # a block in memory, or its place in the file
+
+
+def _rows_in(kept: Kept) -> int:
+    """Return the number of rows of a block."""
+    return kept[1] if isinstance(kept, tuple) else len(kept)
+
+
+def _bytes_of(kept: Kept) -> int:
+    """Return the bytes of the numbers of a block."""
+    return 8 * kept[1] * kept[2] if isinstance(kept, tuple) else kept.nbytes
 
 
 class BlockStore:
@@ -37,7 +48,7 @@ class BlockStore:
 
     def __init__(self, memory: int, spare: int = 0) -> None:
         self._memory, self._spare = memory, spare
-        self._blocks: list[Array | Place] = []
+        self._blocks: list[Kept] = []
         self._spool: Spool | None = None
         self._end = 0  # end of the file in bytes
         self.rows = self.bytes = 0
@@ -47,7 +58,29 @@ class BlockStore:
         self.rows, self.bytes = self.rows + len(block), self.bytes + block.nbytes
         self._blocks.append(block if self.bytes <= self._memory else self._written(block))
 
-    def _written(self, block: Array) -> Array | Place:
+    def allow(self, memory: int) -> None:
+        """Let the first `memory` bytes stay in memory from now on: blocks move from the file to memory, or back."""
+        self._memory, total = memory, 0
+        for at, kept in enumerate(self._blocks):
+            total += _bytes_of(kept)
+            if total <= memory:
+                self._blocks[at] = self.read(kept)
+            elif not isinstance(kept, tuple):
+                self._blocks[at] = self._written(kept)
+        if not self.file_bytes:
+            self._spool = None
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the blocks that are in the file."""
+        return sum(_bytes_of(kept) for kept in self._blocks if isinstance(kept, tuple))
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the blocks that are in memory."""
+        return sum(_bytes_of(kept) for kept in self._blocks if not isinstance(kept, tuple))
+
+    def _written(self, block: Array) -> Kept:
         """Write a block to the file and return its place; return the block if the file fails but `spare` is enough."""
         try:
             if self._spool is None:
@@ -62,17 +95,21 @@ class BlockStore:
         return place
 
     def __iter__(self) -> Iterator[Array]:
-        return map(self._read, self._blocks)
+        return map(self.read, self._blocks)
+
+    def unread(self) -> Iterator[Kept]:
+        """Return the blocks in order, for `read`: those in the file are not read yet."""
+        return iter(self._blocks)
 
     def drain(self) -> Iterator[Array]:
         """Yield the blocks in order for the last time, and free the memory of each block after it."""
         self._blocks.reverse()
         while self._blocks:
-            yield self._read(self._blocks.pop())
+            yield self.read(self._blocks.pop())
         self._spool = None
 
-    def _read(self, kept: Array | Place) -> Array:
-        """Return a block that is in memory, or read it from its place in the file."""
+    def read(self, kept: Kept) -> Array:
+        """Return a block that is in memory, or read it from its place in the file; safe to call from any thread."""
         if not isinstance(kept, tuple):
             return kept
         assert self._spool is not None
@@ -107,11 +144,13 @@ Blocks = Iterable[Array]
 class Rows:
     """Blocks of rows with their weights. With `weighted`, the last column of every block holds the weights.
 
-    The constructor reads and keeps up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more. If the
-    blocks end before, their number `n` is known before a solver is chosen; else n is None. `reread` returns all blocks
-    again; without `reread`, the blocks go to a file if there are several passes. `prepare` is applied to the rows of
-    each block whenever the block is used. `check_count(n)` raises `RefusedError` if a fit of n rows held in memory
-    would need too much memory; it is called while rows arrive, since the rows of a pipe cannot be counted first.
+    The constructor reads and keeps up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more; up to
+    `hold_memory()` bytes of these stay in memory, the others go to a temporary file. If the blocks end before, their
+    number `n` is known before a solver is chosen; else n is None. If there are several passes, the first keeps the
+    blocks as they were read: up to `memory` bytes in memory, the others in a temporary file. `reread` returns all
+    blocks again instead, where that costs little: those of a table in memory. `prepare` is applied to the rows of each
+    block whenever the block is used. `check_count(n)` raises `RefusedError` if a fit of n rows held in memory would
+    need too much memory; `matrix` calls it while rows arrive, since the rows of a pipe cannot be counted first.
     """
 
     def __init__(
@@ -120,6 +159,7 @@ class Rows:
         *,
         weighted: bool = False,
         hold_rows: int = 0,
+        hold_memory: Callable[[], int] = lambda: HELD_BYTES,
         reread: Callable[[], Blocks] | None = None,
         engine: LocalEngine = SERIAL,
         prepare: Callable[[Array], Array] | None = None,
@@ -134,17 +174,16 @@ class Rows:
         self._reread = reread
         self._engine = engine
         self._check_count = check_count
-        self._keep = self._started = False
-        # Rows that are held for a solver that needs all rows stay in memory.
-        self._store = BlockStore(HELD_BYTES if not hold_rows else sys.maxsize, SMALL_BYTES)
+        self._several = self._started = False
+        self.memory = HELD_BYTES  # most bytes of rows that stay in memory for several passes
+        self._store = BlockStore(HELD_BYTES, SMALL_BYTES)
         self._first: Array | None = None
         self.complete = True  # whether all rows are in the store
         for block in self._rest:
             if self._first is None:
                 self._first = _first_cells(*self._split(block))
+                self._store.allow(hold_memory())  # known once reading has begun
             self._store.add(block)
-            if hold_rows:
-                self._check_count(self._store.rows)
             if self._store.bytes > small and self._store.rows > hold_rows:
                 self.complete = False
                 break
@@ -157,6 +196,34 @@ class Rows:
     def buffered_rows(self) -> int:
         """Number of rows that the constructor has read."""
         return self._store.rows
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of the rows that are in memory now."""
+        return self._store.memory_bytes
+
+    def leave_memory(self) -> None:
+        """Move the rows that the constructor has read to the temporary file, but for HELD_BYTES."""
+        self._store.allow(HELD_BYTES)
+        release_free_memory()
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row with its weight; 0 without rows."""
+        return self._store.bytes // max(self._store.rows, 1)
+
+    @property
+    def must_be_kept(self) -> bool:
+        """Whether several passes keep the rows; if not, the rows are in memory already, and are read there again."""
+        return self.complete or self._reread is None
+
+    @property
+    def kept(self) -> KeptRows | None:
+        """Where the rows are that were kept for several passes; None if there were none."""
+        if not self._several or not self._store.rows:
+            return None
+        in_file = self._store.file_bytes
+        return KeptRows(self._store.memory_bytes, in_file, temporary_folder() if in_file else None)
 
     def codes(self) -> NDArray[np.bool_]:
         """Return a mask (d,) of columns that look like codes: whole numbers in the first block, not only 0 and 1."""
@@ -194,8 +261,14 @@ class Rows:
         self._first = np.where(np.isnan(first), values, first)
 
     def several_passes(self) -> None:
-        """Allow several passes: without `reread`, the first pass keeps all blocks. Call before the first pass."""
-        self._keep = not self.complete and self._reread is None
+        """Allow several passes: the first pass keeps all blocks, unless `reread` can give them again.
+
+        Call before the first pass; later calls change nothing.
+        """
+        if self.must_be_kept and not self._several:
+            self._several = True
+            self._store.allow(self.memory)
+            release_free_memory()
 
     def reduce(self, accumulator: Accumulator[Block, Part]) -> Part:
         """Return the sums over all rows by the accumulator, in one pass; raise `NoRows` without rows."""
@@ -209,11 +282,11 @@ class Rows:
         that threads work on at the same time. For results that can be added up, use `reduce`.
         """
 
-        def work(blocks: list[Array]) -> Result:
-            if len(blocks) == 1:
-                return function(self._split(blocks[0]))
-            X = np.concatenate(blocks)
-            blocks.clear()  # free the rows, which X holds now
+        def work(kept: list[Kept]) -> Result:
+            if len(kept) == 1:
+                return function(self._split(self._store.read(kept[0])))
+            X = np.concatenate([self._store.read(one) for one in kept])
+            kept.clear()  # free the rows, which X holds now
             return function(self._split(X))
 
         joined = 8 * height * len(self.origin) if height else 0
@@ -222,12 +295,12 @@ class Rows:
         if first:  # other sizes follow; a later pass reuses the memory of the first
             release_free_memory()
 
-    def _joined(self, height: int) -> Iterator[list[Array]]:
+    def _joined(self, height: int) -> Iterator[list[Kept]]:
         """Yield lists of consecutive blocks with at least `height` rows together; the last list may have fewer."""
-        waiting: list[Array] = []
-        for block in self._blocks():
-            waiting.append(block)
-            if sum(map(len, waiting)) >= height:
+        waiting: list[Kept] = []
+        for kept in self._blocks():
+            waiting.append(kept)
+            if sum(map(_rows_in, waiting)) >= height:
                 yield waiting
                 waiting = []
         if waiting:
@@ -256,21 +329,24 @@ class Rows:
                 X[at : at + step] = self._filled(X[at : at + step])
         return X, w
 
-    def _blocks(self) -> Iterator[Array]:
-        """Return the blocks of one pass, from the store, the first reading or `reread`."""
-        if self.complete or (self._started and self._keep):
-            return iter(self._store)
+    def _blocks(self) -> Iterator[Kept]:
+        """Return the blocks of one pass, from the store, the first reading or `reread`.
+
+        Those of the store are read by `BlockStore.read`, in the thread that works on them.
+        """
+        if self.complete or (self._started and self._several):
+            return self._store.unread()
         if not self._started:
             self._started = True
             return self._first_pass()
         assert self._reread is not None, "several_passes must be called before the first pass"
         return iter(self._reread())
 
-    def _first_pass(self) -> Iterator[Array]:
+    def _first_pass(self) -> Iterator[Kept]:
         """Yield the stored blocks and those still to be read; store these if there are several passes."""
-        yield from self._store if self._keep else self._store.drain()
+        yield from list(self._store.unread()) if self._several else self._store.drain()
         for block in self._rest:
-            if self._keep:
+            if self._several:
                 self._store.add(block)
             yield block
 
@@ -284,7 +360,8 @@ class Rows:
             return self._split_in_place(self._joined_store()) if self.n else (np.zeros((0, 0)), None)
         blocks: list[Array] = []
         count = 0
-        for block in self._store.drain() if self.complete else self._blocks():
+        stored = self.complete or (self._started and self._several)
+        for block in self._store.drain() if stored else map(self._store.read, self._blocks()):
             blocks.append(block)
             count += len(block)
             self._check_count(count)

@@ -244,7 +244,7 @@ def test_a_model_without_a_column_comes_from_refit_where_no_option_leaves_it_out
 
 def test_the_plan_of_a_cluster_counts_tasks() -> None:
     facts = plan_facts(Plan("covariance", "why", 5, 2, "1", 1000, threads=2, parts=1))
-    assert plan_lines(facts)[3:5] == ["passes over the data: 1", "tasks for the workers: 1"]
+    assert plan_lines(facts)[3:5] == ["passes over the rows: 1", "tasks for the workers: 1"]
     assert plan_lines({name: fact for name, fact in facts.items() if name != "parts"})[4].startswith("memory")
 
 
@@ -254,7 +254,7 @@ def test_a_plan_fits_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     solver, reason, rows, passes, memory = out.splitlines()
     assert (error, solver) == ("", "solver: covariance")
     assert reason == "reason: one pass over the rows and a 2 x 2 scatter matrix, however many rows there are"
-    assert (rows, passes) == ("rows: about 5; columns: 2", "passes over the data: 1")
+    assert (rows, passes) == ("rows: about 5; columns: 2", "passes over the rows: 1")
     assert re.fullmatch(r"memory at the peak: about [\d.]+ MB", memory)
     assert answer("fit", HOUSES, "--plan", "--json") == 0
     facts = json.loads(capsys.readouterr().out)

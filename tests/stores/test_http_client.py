@@ -123,7 +123,7 @@ def test_a_page_of_unknown_size_is_no_pipe_and_gives_no_estimate(site: tuple[str
     assert web.size_of_page(unsized) is None
     assert web.size_of_page(sized) == len(TEXT)
     inputs = Inputs([sized, unsized], TableOptions(), Reporter())
-    assert inputs.can_reread()
+    assert not inputs.in_memory
     assert inputs.expected_rows() is None
     inputs.close()
 
