@@ -16,7 +16,7 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--plan'\t'Do not fit; print which solver a fit would use and why, how often it would read the data, and how much memory it would need' \
+                '--plan'\t'Do not fit; print which solver a fit would use and why, how often it would pass over the rows, where it would keep them, and how much memory it would need' \
                 '--scores=@any'\t'Also write the scores of the fitted rows to this file, as transform does; - is standard output' \
                 '*--keep='\t'With --scores: pass through these input columns, before the scores' \
                 '--keep-all'\t'With --scores: pass through all input columns' \

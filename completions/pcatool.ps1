@@ -39,7 +39,7 @@ Register-ArgumentCompleter -Native -CommandName 'pcatool', 'pcatool.exe' -Script
             Options = @(
                 @{ Word = '-o|--output=@any'; About = 'File for the model' },
                 @{ Word = '--no-clobber'; About = 'Refuse to replace a file that exists' },
-                @{ Word = '--plan'; About = 'Do not fit; print which solver a fit would use and why, how often it would read the data, and how much memory it would need' },
+                @{ Word = '--plan'; About = 'Do not fit; print which solver a fit would use and why, how often it would pass over the rows, where it would keep them, and how much memory it would need' },
                 @{ Word = '--scores=@any'; About = 'Also write the scores of the fitted rows to this file, as transform does; - is standard output' },
                 @{ Word = '*--keep='; About = 'With --scores: pass through these input columns, before the scores' },
                 @{ Word = '--keep-all'; About = 'With --scores: pass through all input columns' },

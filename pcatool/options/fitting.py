@@ -345,7 +345,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         group="model",
         metavar="SIZE",
         help="Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins. "
-        "Every fit needs about 100 MB or more. The limit does not change the result.",
+        "Every fit needs about 100 MB or more. Rows of several passes that exceed the limit go to a temporary file. "
+        "The limit does not change the result.",
         shown_default="half of the free memory",
     )
 

@@ -232,14 +232,15 @@ def row_counts_facts(counts: FitCounts, kept: KeptRows | None) -> dict[str, Any]
 
 
 def row_counts_lines(counts: FitCounts, kept: KeptRows | None, command: str) -> list[str]:
-    """Return lines on dropped rows, on columns left out, and on rows kept for several passes, as far as there are any.
+    """Return lines on dropped rows, on columns left out, and on more than a few rows kept for several passes, if any.
 
     The command `fit` gets no line on dropped rows, because `fit_lines` reports them.
     """
     read, dropped, left_out = counts
     lines = [f"{counted(read, 'row')} read, {grouped(dropped)} dropped"] if dropped and command != "fit" else []
     lines += [f"{counted(len(left_out), 'column')} left out: {listed(left_out)}"] if left_out else []
-    return lines + ([kept_rows_line(kept._asdict())] if kept else [])
+    worth_a_line = kept is not None and kept.memory_bytes + (kept.file_bytes or 0) > HELD_BYTES
+    return lines + ([kept_rows_line(kept._asdict())] if kept and worth_a_line else [])
 
 
 def apply_facts(

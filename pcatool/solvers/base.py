@@ -140,7 +140,8 @@ class Estimate(NamedTuple):
     passes: str  # for people, such as "1" or "2 and a few more"
     bytes: int  # while rows are read, without the results of blocks
     result: int = 0  # bytes of the result of one block; some results wait to be merged
-    solving: int = 0  # bytes after all rows are read, if more than before
+    again: int = 0  # bytes in further passes over the rows, if more than in the first, without the results of blocks
+    solving: int = 0  # bytes after all passes, if more than before
     work: int = 0  # working bytes of a thread for one block, without copies of the block
     copies: int = 1  # copies of its block that a thread makes
     height: int = 0  # smaller blocks are joined until they have this many rows

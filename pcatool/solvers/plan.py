@@ -151,6 +151,10 @@ class Plan(NamedTuple):
         """Whether the fit passes over the rows more than once."""
         return self.passes != "1"
 
+    def most_bytes(self, size: int) -> int:
+        """Return the most bytes of all rows, if `size` is the bytes of the number of rows that is known or expected."""
+        return math.ceil(size * EXPECTED_ROWS_MARGIN) if self.estimated else size
+
     def at_least(self, peak: int) -> Plan:
         """Return the plan with a peak of at least this many bytes, with any solver and number of threads."""
         return self._replace(peak_bytes=max(self.peak_bytes, peak), later=max(self.later, peak), with_one_thread=None)
@@ -207,7 +211,7 @@ class Plan(NamedTuple):
             raise RefusedError(
                 f"the fit keeps its rows in a temporary file of about {need_text(size)}, but {show(folder)} has only "
                 f"{size_text(free)} of free space",
-                or_admitting(remedy, self.peak_bytes + _with_margin(size)),
+                or_admitting(remedy, self.peak_bytes + _with_margin(self.most_bytes(size))),
             )
 
     def _remedy(self, limit: int, problem: Problem) -> str:
@@ -274,12 +278,13 @@ def keep_rows(plan: Plan, rows: Rows, limit: int | None) -> Plan:
         return plan
     room, first = _room(plan.peak_bytes, limit), _first_peak(plan, rows)
     if plan.rows is None:
-        held, begins = min(rows.buffered_rows * rows.row_bytes, room), room > HELD_BYTES
+        begins = room > HELD_BYTES
+        held = min(rows.buffered_rows * rows.row_bytes, room) if begins else 0
         kept = KeptRows(held, 0) if limit is None else KeptRows(room if begins else 0, None, temporary_folder())
         plan = plan._replace(grows=plan.grows or begins)
     else:
         size = plan.rows * rows.row_bytes
-        most = math.ceil(size * EXPECTED_ROWS_MARGIN) if plan.estimated else size
+        most = plan.most_bytes(size)
         in_memory = most <= room
         room, held = (room, most) if in_memory else (HELD_BYTES, 0)
         kept = KeptRows(size, 0) if in_memory else KeptRows(0, size, temporary_folder())
@@ -400,10 +405,10 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
         return blocks + tasks * need.result + min(threads, tasks) * need.work
 
     # A new task begins only after a result is merged, so one task less is in work during the merge.
-    working = need.bytes + max(under_way(waiting), under_way(waiting - 1) + need.merging)
-    held = None if need.without_blocks else problem.n
-    working = bytes_with_reading(working, reading, d, held)
-    return total_bytes(problem.d, max(working, need.solving + _left_of(reading)))
+    of_pass = max(under_way(waiting), under_way(waiting - 1) + need.merging)
+    first = bytes_with_reading(need.bytes + of_pass, reading, d, None if need.without_blocks else problem.n)
+    later = max(need.again + of_pass, need.solving)
+    return total_bytes(problem.d, max(first, later + _left_of(reading)))
 
 
 def bytes_with_reading(working: int, reading: int, d: int, held: int | None) -> int:

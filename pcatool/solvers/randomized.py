@@ -4,7 +4,8 @@ When to prefer it: neither d x d nor n x n fits, and k is small. Every pass mult
 one block of rows at a time; the seed sets the random start. Rayleigh-Ritz takes the best directions from the space that
 all passes have spanned.
 Passes: one for means and scales, one for the start, and more until the residuals are small; a space that grows too
-large is compressed to its leading directions. Cost per pass: 4 n d (k + 10). Memory: 12 d (k + 10), whatever n.
+large is compressed to its leading directions. Cost per pass: 4 n d (k + 10). Memory: 12 d (k + 10), and the n d numbers
+of the rows if there is room; else these are in a file.
 SciPy: `scipy.sparse.linalg.eigsh` on the same operator.
 Musco and Musco 2015, NeurIPS 28; Halko, Martinsson, Tropp 2011, SIAM Review 53(2).
 """
@@ -48,6 +49,9 @@ WHOLE_SPACE_COLUMNS = 512
 # Most passes; after them the result is returned with the error that was reached.
 MOST_PASSES = 60
 
+# Numbers of each column in the first pass: sums, their parts, and means and scales in between.
+COLUMN_SUMS = 16
+
 # First number of components for a share of the variance; doubled until enough.
 FIRST_COMPONENTS = 32
 
@@ -72,7 +76,8 @@ class Randomized:
         if d <= min(k + EXTRA_DIRECTIONS, WHOLE_SPACE_COLUMNS):
             return Covariance().estimate(d, n, k)
         # Two copies of a block: the rows about their mean in `of_block` below, and freed memory too small for a block.
-        return Estimate("2 and a few more", krylov_bytes(d, k, n), 8 * d * (k + EXTRA_DIRECTIONS), copies=2)
+        again = krylov_bytes(d, k, n)
+        return Estimate("2 and a few more", COLUMN_SUMS * 8 * d, 8 * d * (k + EXTRA_DIRECTIONS), again=again, copies=2)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         k = problem.wish if isinstance(problem.wish, int) else problem.d

@@ -219,11 +219,11 @@ class Rows:
 
     @property
     def kept(self) -> KeptRows | None:
-        """Where the rows are that were kept for several passes; None if there were none."""
-        if not self._several or not self._store.rows:
+        """Where the rows are that are kept for several passes; None if there are none."""
+        in_memory, in_file = self._store.memory_bytes, self._store.file_bytes
+        if not self._several or not in_memory + in_file:
             return None
-        in_file = self._store.file_bytes
-        return KeptRows(self._store.memory_bytes, in_file, temporary_folder() if in_file else None)
+        return KeptRows(in_memory, in_file, temporary_folder() if in_file else None)
 
     def codes(self) -> NDArray[np.bool_]:
         """Return a mask (d,) of columns that look like codes: whole numbers in the first block, not only 0 and 1."""

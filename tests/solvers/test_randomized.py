@@ -109,6 +109,17 @@ def test_same_seed_same_bytes_other_seed_same_numbers(solver: str, kind: str) ->
 
 
 @seeded_solver
+def test_an_offset_that_takes_digits_of_the_mean_changes_nothing(solver: str) -> None:
+    """Steps of 2^-25 are the smallest at 2^27: a mean in one double is off by up to half of one."""
+    X = np.rint(30 * np.random.default_rng(4).normal(size=(N, D)) * np.float_power(0.97, np.arange(D))) * 2.0**-25
+    plain, shifted = (fit(rows, solver=solver, components=K) for rows in (X, X + 2.0**27))
+    assert np.all(X + 2.0**27 - 2.0**27 == X)
+    error = np.abs(shifted.eigenvalues[:K] / plain.eigenvalues[:K] - 1)
+    assert error.max() <= 2 * within.CONVERGED
+    assert np.abs(shifted.basis - plain.basis).max() <= within.CONVERGED_DIRECTION
+
+
+@seeded_solver
 def test_units_and_turns_do_not_matter(solver: str) -> None:
     X = rows("falling by a power")
     one = fit(X, solver=solver, components=K)

@@ -128,6 +128,27 @@ def test_what_was_drained_is_let_go_of() -> None:
     assert list(store) == []
 
 
+@pytest.mark.parametrize("before", [0, 8 * D * 8, WHOLE])
+@pytest.mark.parametrize("after", [0, 8 * D * 7, WHOLE - 8, WHOLE])
+def test_what_may_stay_in_memory_can_change(before: int, after: int) -> None:
+    """Blocks move to the file or come back; the same blocks stay in memory as if the limit had been so from the start.
+
+    No file is left if all blocks are in memory.
+    """
+    moved, made_so = BlockStore(before), BlockStore(after)
+    for block in blocks_of():
+        moved.add(block)
+        made_so.add(block)
+    moved.allow(after)
+    assert bits(moved) == bits(blocks_of())
+    assert (moved.memory_bytes, moved.file_bytes) == (made_so.memory_bytes, made_so.file_bytes)
+    assert moved.memory_bytes + moved.file_bytes == WHOLE
+    assert (moved._spool is None) == (after == WHOLE)
+    moved.add(blocks_of()[0])  # on the same side of the limit as the last block
+    assert bits(moved)[:-1] == bits(blocks_of())
+    assert moved.memory_bytes <= max(after, 0)
+
+
 def test_draining_closes_the_file() -> None:
     store = BlockStore(0)
     store.add(blocks_of()[0])
@@ -197,8 +218,11 @@ def bits_of(model: Any) -> tuple[bytes, ...]:
     return tuple(a.tobytes() for a in (model.mean, model.basis, model.eigenvalues))
 
 
-def solved(n: int, *, reread: bool, engine: LocalEngine = SERIAL) -> tuple[Solution, list[str]]:
-    """What the randomized solver makes of rows that can, or cannot, be read again; and which were read."""
+def solved(n: int, *, reread: bool, memory: int = 0, engine: LocalEngine = SERIAL) -> tuple[Solution, list[str]]:
+    """What the randomized solver makes of a table in memory, or of a file; and which of its blocks were read.
+
+    `memory` is what may stay in memory of the rows of a file.
+    """
     d, read = 30, []
 
     def blocks(which: str) -> Iterator[Array]:
@@ -207,20 +231,64 @@ def solved(n: int, *, reread: bool, engine: LocalEngine = SERIAL) -> tuple[Solut
             yield block
 
     rows = Rows(blocks("first"), reread=(lambda: blocks("again")) if reread else None, engine=engine)
+    rows.memory = memory
     return SOLVERS.load("randomized")().solve(rows, Problem(names_of(d), rows.n, wish=2)), read
 
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("n", [300, 2000])
-def test_several_passes_over_a_pipe_are_those_over_a_file(n: int, threads: int) -> None:
+@pytest.mark.parametrize("memory", [0, 100_000, 300_000, 1 << 30])
+def test_several_passes_read_once_and_give_the_bits_of_a_table_in_memory(n: int, threads: int, memory: int) -> None:
     with Threads(threads) as pool:
-        (piped, once), (filed, read) = solved(n, reread=False, engine=pool), solved(n, reread=True, engine=pool)
-    assert set(once) == {"first"}
+        kept, once = solved(n, reread=False, memory=memory, engine=pool)
+        held, read = solved(n, reread=True, engine=pool)
+    assert once == ["first"] * -(-n // 64)
     assert set(read) == ({"first"} if n == 300 else {"first", "again"})  # few are held and not read again
-    assert piped.eigenvalues.tobytes() == filed.eigenvalues.tobytes()
-    assert piped.leading(2).tobytes() == filed.leading(2).tobytes()
-    assert piped.variances.tobytes() == filed.variances.tobytes()
+    assert kept.eigenvalues.tobytes() == held.eigenvalues.tobytes()
+    assert kept.leading(2).tobytes() == held.leading(2).tobytes()
+    assert kept.variances.tobytes() == held.variances.tobytes()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("memory", "in_memory"), [(0, 0), (200_000, 199_680), (480_000, 480_000), (1 << 30, 480_000)])
+def test_rows_say_where_they_are_kept(memory: int, in_memory: int) -> None:
+    """Blocks of 64 rows take 15,360 bytes."""
+    rows = Rows(recut([matrix(2000, 30)], 30))
+    rows.memory = memory
+    assert rows.kept is None
+    rows.several_passes()
+    assert sum(rows.map(lambda block: len(block[0]), size=1)) == 2000
+    kept = rows.kept
+    assert kept is not None
+    assert kept[:2] == (in_memory, 480_000 - in_memory)
+    assert (kept.folder is None) == (in_memory == 480_000)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("memory", [0, 1 << 30])
+def test_rows_that_were_kept_can_become_one_matrix(memory: int) -> None:
+    """A solver that holds all rows then uses up those that were kept."""
+    X = matrix(2000, 30)
+    rows = Rows(recut([X], 30))
+    rows.memory = memory
+    rows.several_passes()
+    assert sum(rows.map(lambda block: len(block[0]), size=1)) == 2000
+    assert np.array_equal(rows.matrix()[0], X)
+    assert rows.kept is None
+
+
+@pytest.mark.parametrize("d", [10, 40])
+def test_of_the_rows_before_the_choice_of_a_solver_some_are_in_a_file(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", 64)
+    X = matrix(3000, d)
+    room = 8 * d * 640
+    rows = Rows(recut([X], d), hold_rows=2000, hold_memory=lambda: room, small=100)
+    assert rows.buffered_rows == 2048
+    assert rows.held_bytes == room
+    rows.leave_memory()
+    assert rows.held_bytes <= solver_rows.HELD_BYTES
+    assert np.array_equal(np.concatenate(list(rows.map(lambda block: block[0].copy(), size=1))), X)
 
 
 @pytest.mark.usefixtures("small")

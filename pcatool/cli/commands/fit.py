@@ -33,8 +33,9 @@ def run(
     plan: Annotated[
         bool,
         typer.Option(
-            "--plan", help="Do not fit; print which solver a fit would use and why, how often it would read the data, "
-            "and how much memory it would need. With --scores, this memory includes the scoring.",
+            "--plan", help="Do not fit; print which solver a fit would use and why, how often it would pass over the "
+            "rows, where it would keep them, and how much memory it would need. With --scores, this memory includes "
+            "the scoring.",
             rich_help_panel="Output",
         ),
     ] = False,
