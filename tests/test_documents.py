@@ -242,6 +242,11 @@ def test_json_keys_of_fit_and_transform_are_described(place: Path, environment: 
     ):
         added |= set(json.loads(run(f"{code} {more}", place, environment))) - described[command]
     assert {word for word in in_code(sentences) if " " not in word} == added
+    (sentences,) = re.findall(r"A fit of several passes(.*?)\n\n", TOPICS["unattended"].text, re.DOTALL)
+    em = f"pcatool fit {again} -x customer_id --missing em -k 2 -o em.npz --json -q"
+    several = json.loads(run(em, place, environment))
+    assert set(several) - described["fit"] == {"rows_kept", "em"}
+    assert in_code(sentences) == ["rows_kept", *several["rows_kept"]]
 
 
 def test_arrays_of_the_model_file_are_described(place: Path) -> None:
