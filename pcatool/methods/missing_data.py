@@ -211,7 +211,9 @@ class IncompletePCA(PCA):
         # If no cell is missing in the rows so far, plain PCA may follow.
         incomplete = self.options.policy == EM and rows.has_missing()
         peak = of_incomplete.peak_bytes if incomplete else max(plan.peak_bytes, of_incomplete.peak_bytes)
-        return rows, problem, plan._replace(passes=need.passes, peak_bytes=peak, remedy=remedy, holds_rows=False)
+        first = of_incomplete.first_peak
+        plan = plan._replace(passes=need.passes, peak_bytes=peak, first_peak=first, remedy=remedy, holds_rows=False)
+        return rows, problem, plan
 
     # --- column means in the missing cells ---
 

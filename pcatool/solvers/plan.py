@@ -127,6 +127,7 @@ class Plan(NamedTuple):
     threads: int
     remedy: str | None = None  # advice for a smaller fit, if no other solver can be chosen
     reading: int = 0  # bytes for reading the input, included in the peak
+    first_peak: int = 0  # bytes at the peak of the first pass
     holds_rows: bool = False  # whether the peak includes all rows in memory
     grows: bool = False  # whether the peak is only that of the rows read so far, and more rows may follow
     parts: int = 0  # parts of the input that are read by other processes
@@ -247,7 +248,7 @@ class Plan(NamedTuple):
 
     def _fits(self, name: str, problem: Problem, limit: int) -> bool:
         """Return whether the fit by the solver `name` takes at most `limit` bytes."""
-        peak = _peak(_estimate(name, problem, self.rows), problem, self.rows, self.threads, self.reading)
+        _, peak = _peaks(_estimate(name, problem, self.rows), problem, self.rows, self.threads, self.reading)
         return max(peak, self.later if problem.d == self.columns else 0) <= limit
 
 
@@ -276,7 +277,7 @@ def keep_rows(plan: Plan, rows: Rows, limit: int | None) -> Plan:
     if plan.holds_rows and not rows.small:
         rows.memory = sys.maxsize  # counted already
         return plan
-    room, first = _room(plan.peak_bytes, limit), _first_peak(plan, rows)
+    room, before = _room(plan.peak_bytes, limit), _peak_before(plan, rows)
     if plan.rows is None:
         begins = room > HELD_BYTES
         held = min(rows.buffered_rows * rows.row_bytes, room) if begins else 0
@@ -289,7 +290,7 @@ def keep_rows(plan: Plan, rows: Rows, limit: int | None) -> Plan:
         room, held = (room, most) if in_memory else (HELD_BYTES, 0)
         kept = KeptRows(size, 0) if in_memory else KeptRows(0, size, temporary_folder())
     rows.memory = room
-    return plan._replace(peak_bytes=max(plan.peak_bytes + _with_margin(held), first), kept=kept)
+    return plan._replace(peak_bytes=max(plan.peak_bytes + _with_margin(held), before), kept=kept)
 
 
 def _begin_with(plan: Plan, rows: Rows, limit: int | None) -> Plan:
@@ -297,14 +298,14 @@ def _begin_with(plan: Plan, rows: Rows, limit: int | None) -> Plan:
     held = 0 if rows.complete else rows.held_bytes
     if held <= HELD_BYTES:
         return plan
-    if held <= _room(plan.peak_bytes, limit):
-        return plan._replace(peak_bytes=plan.peak_bytes + _with_margin(held))
-    first = _first_peak(plan, rows)
+    if held <= _room(plan.first_peak, limit):
+        return plan._replace(peak_bytes=max(plan.peak_bytes, plan.first_peak + _with_margin(held)))
+    before = _peak_before(plan, rows)
     rows.leave_memory()
-    return plan._replace(peak_bytes=max(plan.peak_bytes, first))
+    return plan._replace(peak_bytes=max(plan.peak_bytes, before))
 
 
-def _first_peak(plan: Plan, rows: Rows) -> int:
+def _peak_before(plan: Plan, rows: Rows) -> int:
     """Bytes at the peak while rows were read to choose a solver; 0 if few of these rows are in memory."""
     held = rows.held_bytes
     before = total_bytes(plan.columns, plan.reading + blocks_bytes(plan.columns, None, 1))
@@ -329,9 +330,9 @@ def plan_of(
     name: str, reason: str, need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int = 0
 ) -> Plan:
     """Like `make_plan`, with the estimate `need` of the solver given."""
-    peak = _peak(need, problem, rows, threads, reading)
-    held = name in HOLDS_ROWS
-    return Plan(name, reason, rows, problem.d, need.passes, peak, threads, reading=reading, holds_rows=held)
+    first, peak = _peaks(need, problem, rows, threads, reading)
+    plan = Plan(name, reason, rows, problem.d, need.passes, peak, threads, reading=reading, first_peak=first)
+    return plan._replace(holds_rows=name in HOLDS_ROWS)
 
 
 def total_bytes(d: int, working: int) -> int:
@@ -393,8 +394,8 @@ def in_flight(threads: int) -> int:
     return threads + QUEUED_TASKS if threads > 1 else 1
 
 
-def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int) -> int:
-    """Bytes at the peak: the program, and the larger of the bytes while rows are read and the bytes while solving."""
+def _peaks(need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int) -> tuple[int, int]:
+    """Return the bytes at the peak of the first pass, while rows are read, and at the peak of the whole fit."""
     d, height = problem.d, need.height
     waiting = min(in_flight(threads), most_tasks(need.result, 8 * d * height))
     if rows is not None:
@@ -408,7 +409,7 @@ def _peak(need: Estimate, problem: Problem, rows: int | None, threads: int, read
     of_pass = max(under_way(waiting), under_way(waiting - 1) + need.merging)
     first = bytes_with_reading(need.bytes + of_pass, reading, d, None if need.without_blocks else problem.n)
     later = max(need.again + of_pass, need.solving)
-    return total_bytes(problem.d, max(first, later + _left_of(reading)))
+    return total_bytes(d, first), total_bytes(d, max(first, later + _left_of(reading)))
 
 
 def bytes_with_reading(working: int, reading: int, d: int, held: int | None) -> int:

@@ -23,6 +23,7 @@ from pcatool.progress import KeptRows
 from pcatool.readers.inputs import Inputs
 from pcatool.render.summary import kept_rows_line
 from pcatool.resources import parse_size
+from pcatool.solvers.rows import Rows
 
 N, D = 3000, 60
 ROWS = 8 * N * D
@@ -217,3 +218,25 @@ def test_a_limit_for_another_solver_does_not_refuse_a_fit(table: Path, monkeypat
     tight = str(pcatool.plan(table, memory=str(plan["peak_bytes"] - 10), **options)["peak_bytes"])
     assert pcatool.plan(table, memory=tight, **options)["rows_kept"]["memory_bytes"] == 0
     assert dumps(pcatool.fit(table, memory=tight, **options)) == expected
+
+
+@pytest.mark.parametrize("more", [10_000, 1_000_000])
+def test_rows_before_a_single_pass_leave_memory_if_there_is_no_room(
+    more: int, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For a share of the variance `covariance` is chosen; 2,000 rows were read by then, 0.96 MB."""
+    monkeypatch.setattr("pcatool.methods.pca.SCATTER_COLUMNS", D - 1)
+    monkeypatch.setattr("pcatool.solvers.plan.SCATTER_COLUMNS", D - 1)
+    monkeypatch.setattr("pcatool.methods.pca.DUAL_ROWS", 2000)
+    options: dict[str, Any] = {"components": 0.9, "threads": 1}
+    roomy = pcatool.plan(table, **options)
+    assert roomy["solver"] == "covariance"
+    assert "rows_kept" not in roomy
+    alone = pcatool.plan(table, solver="covariance", **options)["peak_bytes"]
+    assert alone + 900_000 < roomy["peak_bytes"] < alone + 1_100_000
+    left: list[bool] = []
+    leave = Rows.leave_memory
+    monkeypatch.setattr(Rows, "leave_memory", lambda rows: (left.append(True), leave(rows))[1])
+    fitted = pcatool.fit(table, memory=str(roomy["peak_bytes"] - 1_000_000 + more), **options)
+    assert bool(left) == (more < 1_000_000)
+    assert dumps(fitted) == dumps(pcatool.fit(table, **options))
