@@ -15,7 +15,8 @@ FEWEST_ROWS = 40  # however small the scale: ten components need more than ten r
 class Table:
     """A file of made-up data; its name says all that it depends on."""
 
-    kind: str  # csv, parquet, or vectors (Parquet with one column of float32 vectors)
+    kind: str  # csv, parquet, groups (Parquet in groups of 16,384 rows), vectors (one column of float32 vectors), or
+    # share (Parquet whose first 60 components keep 0.99 of the variance)
     rows: int
     columns: int
 
@@ -100,6 +101,23 @@ PYARROW_SKLEARN = replace(_python("pyarrow+sklearn", "vectors_sklearn_fit", "pya
 PYARROW_NUMPY = _python("pyarrow+numpy", "pyarrow_numpy_fit", "pyarrow", "numpy")
 PYARROW_READ = _python("pyarrow read_table alone", "pyarrow_read", "pyarrow", words="{data}")
 
+
+def _wide(name: str, words: str, *, exact: bool = True) -> Contender:
+    reader = "polars" if name.startswith("polars") else "pyarrow"
+    script = _python(name, "wide_sklearn_fit", reader, "sklearn", words=f"{{data}} {{out}}.npz {words}")
+    return replace(script, exact=exact)
+
+
+FIT_SCALED = replace(FIT, command="{pcatool} fit {data} -s -k 10 -o {out}.npz")
+FIT_SHARE = replace(FIT, command="{pcatool} fit {data} -o {out}.npz")
+# With as many columns as here scikit-learn's own choice is its randomised solver.
+RANDOMISED = _wide("pyarrow+sklearn", "10 auto", exact=False)
+EIGH = _wide("pyarrow+sklearn eigh", "10 covariance_eigh")
+EIGH_SHARE = _wide("pyarrow+sklearn eigh", "0.99 covariance_eigh")
+SCALED = _wide("pyarrow+sklearn", "10 auto scale", exact=False)
+SCALED_CSV = _wide("polars+sklearn", "10 auto scale", exact=False)
+SVDS = _python("pyarrow+svds", "arrow_svds_fit", "pyarrow", "scipy")
+
 TRANSFORM = Contender(OURS, "{pcatool} transform {model}.npz {data} -o {out}.csv")
 PANDAS_TRANSFORM = _python(
     "pandas+sklearn", "pandas_sklearn_transform", "pandas", "sklearn", words="{model}.joblib {data} {out}.csv"
@@ -130,6 +148,13 @@ VECTORS = Table("vectors", 200_000, 768)
 PARQUET = Table("parquet", 50_000, 784)
 MORE_ROWS = tuple(Table("csv", 62_500 * 2**i, 20) for i in range(6))
 MORE_COLUMNS = tuple(Table("csv", 20_000, 50 * 2**i) for i in range(5))
+LONG_AND_WIDE = Table("parquet", 10_000, 4_000)
+SHARE = Table("share", 10_000, 4_000)
+WIDE_COLUMNS = Table("parquet", 20_000, 2_000)
+LONG_AND_VERY_WIDE = Table("parquet", 20_000, 5_000)
+LONG_AND_VERY_WIDE_TEXT = Table("csv", 20_000, 5_000)
+WIDE_GROUPS = Table("groups", 50_000, 784)
+MANY_MORE_COLUMNS = tuple(Table("parquet", 10_000, 1_000 * 2**i) for i in range(4))
 
 ALL = (
     Job("fit-tall", "fit, CSV", (TALL,), FITS),
@@ -140,8 +165,15 @@ ALL = (
     Job("transform-wide", "transform, CSV to CSV", (WIDE,), TRANSFORMS, MODELS, "scores"),
     Job("fit-vectors", "fit, float32 vectors, Parquet", (VECTORS,), (FIT_VECTORS, PYARROW_SKLEARN, PYARROW_READ)),
     Job("fit-parquet", "fit, Parquet", (PARQUET,), (FIT, PYARROW_NUMPY, PYARROW_READ)),
+    Job("fit-groups", "fit, Parquet in groups of 16,384 rows", (WIDE_GROUPS,), (FIT, PYARROW_NUMPY)),
+    Job("fit-2000", "fit, Parquet", (WIDE_COLUMNS,), (FIT, EIGH, RANDOMISED)),
+    Job("fit-4000", "fit, Parquet", (LONG_AND_WIDE,), (FIT, RANDOMISED, EIGH, SVDS)),
+    Job("fit-4000-share", "fit, Parquet, default -k", (SHARE,), (FIT_SHARE, EIGH_SHARE), compare=""),
+    Job("fit-5000", "fit -s, Parquet", (LONG_AND_VERY_WIDE,), (FIT_SCALED, SCALED)),
+    Job("fit-5000-text", "fit -s, CSV", (LONG_AND_VERY_WIDE_TEXT,), (FIT_SCALED, SCALED_CSV)),
     Job("growth-rows", "growth in rows", MORE_ROWS, (FIT,), compare=""),
     Job("growth-columns", "growth in columns", MORE_COLUMNS, (FIT,), compare=""),
+    Job("growth-many-columns", "growth in many columns", MANY_MORE_COLUMNS, (FIT,), compare=""),
 )
 
 # --- bounds ---
@@ -180,5 +212,11 @@ BOUNDS = (
     Bound("fit-few-rows", (IRLBA.name,), 0.6),
     Bound("fit-vectors", (PYARROW_SKLEARN.name,), 0.60, 0.2),
     Bound("fit-parquet", (PYARROW_NUMPY.name,), 1.0, 0.3),
+    Bound("fit-groups", (PYARROW_NUMPY.name,), 0.8, 0.25),
+    Bound("fit-2000", (EIGH.name,), 0.9, 0.4),
+    Bound("fit-4000", (RANDOMISED.name,), 0.9, 0.6),
+    Bound("fit-4000-share", (EIGH_SHARE.name,), 0.7, 0.6),
+    Bound("fit-5000", (SCALED.name,), 0.6, 0.5),
+    Bound("fit-5000-text", (SCALED_CSV.name,), 0.6, 0.5),
 )
 GROWTH_BOUNDS = (GrowthBound("growth-rows", 1.02, 0.10),)
