@@ -11,9 +11,9 @@ from pcatool.arrays import Array, Runner
 from pcatool.errors import grouped
 from pcatool.kernels.base import Kernel, row_slices
 from pcatool.kernels.functions import EPS
-from pcatool.kernels.lanczos import leading_pairs
 from pcatool.linalg.blas import thread_count, threads
 from pcatool.linalg.certificate import ACCURATE
+from pcatool.linalg.lanczos import count_for_share, leading_pairs
 from pcatool.linalg.spectrum import Wish, backward_error, clip_eigenvalues
 from pcatool.progress import doing
 
@@ -237,7 +237,7 @@ def _by_lanczos(
     pairs = leading_pairs(
         apply,
         n,
-        lambda values: _count_for_share(values, trace, wish) if count is None else min(count, len(values)),
+        lambda values: count_for_share(values, trace, float(wish)) if count is None else min(count, len(values)),
         max_space=most_vectors(n, wish),
         fixed_count=count,
     )
@@ -251,10 +251,3 @@ def _by_lanczos(
     error = error + mean_error_effect(pairs.values, error, errors[1])
     total = positive_total(values[:rank], trace, 0)
     return KernelSpectrum(values, pairs.vectors, error, total, rank, LANCZOS, reason, 0, 0.0)
-
-
-def _count_for_share(values: Array, trace: float, share: float | str) -> int | None:
-    """Return the least number of leading eigenvalues that sum to `share` times `trace`; None if all sum to less."""
-    captured = np.cumsum(np.maximum(values, 0.0))
-    k = int(np.searchsorted(captured, float(share) * trace)) + 1
-    return k if k <= len(values) else None

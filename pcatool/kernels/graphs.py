@@ -38,8 +38,8 @@ from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import DataError, RefusedError, counted
 from pcatool.kernels.base import DualVectors, Kernel, KernelSettings, Prepared, row_slices
 from pcatool.kernels.functions import EPS, PRODUCT_ROUNDINGS, exact_pairs, squared_distances, squares
-from pcatool.kernels.lanczos import leading_pairs
 from pcatool.linalg.blas import thread_count, threads
+from pcatool.linalg.lanczos import leading_pairs
 from pcatool.linalg.spectrum import backward_error
 
 __all__ = ["LLE", "Isomap", "LaplacianEigenmap", "neighbours_in"]

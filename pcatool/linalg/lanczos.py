@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.kernels.functions import EPS
+from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing
 
-__all__ = ["EigenPairs", "leading_pairs"]
+__all__ = ["EigenPairs", "count_for_share", "leading_pairs"]
 
 # Block widths. A block as wide as the requested components plus EXTRA_VECTORS finds every copy of a repeated
 # eigenvalue. Blocks wider than WIDEST_BLOCK cost more than they gain: then the block has THIN_BLOCK vectors, and at the
@@ -47,6 +47,7 @@ class EigenPairs(NamedTuple):
     values: Array  # (k,) descending
     vectors: Array  # (n, k) orthonormal
     residual: Array  # (k,) lengths of A v - lambda v
+    next_value: float  # approximation from below of eigenvalue k + 1; 0 if the space ends before
 
 
 class Krylov:
@@ -164,7 +165,8 @@ def leading_pairs(
             k = count_needed(values)
             if k is not None and np.all(residual[:k] <= CONVERGED * abs(values[0])):
                 if copies_checked:
-                    return EigenPairs(values[:k], space.Q @ Y[:, :k], residual[:k])
+                    next_value = float(values[k]) if k < len(values) else 0.0
+                    return EigenPairs(values[:k], space.Q @ Y[:, :k], residual[:k], next_value)
                 copies_checked = True
                 space.widen(THIN_BLOCK)
                 for _ in range(PROBE_PRODUCTS - 1):
@@ -173,3 +175,10 @@ def leading_pairs(
             doing(f"solving, {space.m} vectors")
         space.step()
     return None
+
+
+def count_for_share(values: Array, total: float, share: float) -> int | None:
+    """Return the least number of leading eigenvalues whose sum is `share` of the `total`; None if all sum to less."""
+    captured = np.cumsum(np.maximum(values, 0.0))
+    k = int(np.searchsorted(captured, share * total)) + 1
+    return k if k <= len(values) else None
