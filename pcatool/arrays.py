@@ -22,6 +22,7 @@ from pcatool.errors import DataError
 __all__ = [
     "QUEUED_TASKS",
     "SERIAL",
+    "SLAB_ROWS",
     "WAITING_BYTES",
     "Accumulator",
     "Array",
@@ -40,6 +41,7 @@ __all__ = [
     "orthonormality",
     "recut",
     "run_serially",
+    "slabs",
 ]
 
 Array = NDArray[np.float64]
@@ -55,6 +57,9 @@ MOST_ROWS = 1 << 13
 # Blocks of many columns hold more cells: the fixed cost of each column must not outweigh the cost of its cells.
 TALL_ROWS, TALL_CELLS = 1 << 10, 1 << 20
 FEWEST_ROWS = 1 << 4
+
+# Rows of a d x d matrix in one task: enough for matrix products at full speed, and few enough for all cores.
+SLAB_ROWS = 512
 
 # Tasks queued or finished beyond the number of threads: enough that no thread runs out of work, few enough to bound
 # memory.
@@ -128,6 +133,11 @@ def recut(batches: Iterable[Array], d: int) -> Iterator[Array]:
                 block, filled = empty_block(height, d), 0
     if filled:
         yield np.asfortranarray(block[:filled])
+
+
+def slabs(d: int) -> list[slice]:
+    """Return slices of at most SLAB_ROWS rows that cover the d rows of a matrix."""
+    return [slice(at, min(at + SLAB_ROWS, d)) for at in range(0, d, SLAB_ROWS)]
 
 
 def apply_in_blocks(function: Callable[[Array], Array], X: Array, first_row: int) -> Array:

@@ -71,6 +71,7 @@ class FitSettings(TableSettings, EngineSettings, total=False):
     ddof: int
     method: str
     solver: str
+    eigenvalues: str
     whiten: str
     epsilon: float | None
     missing: str

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["factorise_both", "run_in_parallel", "thread_count", "threads"]
+__all__ = ["factorise_both", "load_scipy_linalg", "run_in_parallel", "thread_count", "threads"]
 
 First = TypeVar("First")
 Second = TypeVar("Second")
@@ -96,6 +96,16 @@ def _apply_requests() -> None:
         _before.clear()
 
 
+def load_scipy_linalg() -> Any:
+    """Import scipy.linalg, if it is not loaded, and return it, with the number of threads that `threads` has set."""
+    import scipy.linalg
+
+    with _lock:
+        if _requests:
+            _apply_requests()
+    return scipy.linalg
+
+
 def _after_fork() -> None:
     """In a forked child, drop the requests of threads that the child does not have, and release the lock."""
     for owner in set(_requests) - {threading.get_ident()}:
@@ -120,15 +130,18 @@ def _request(owner: int, count: int | None) -> None:
         _apply_requests()
 
 
-def factorise_both(d: int, first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
+def factorise_both(
+    d: int, first: Callable[[], First], second: Callable[[], Second], *, in_parallel: bool = True
+) -> tuple[First, Second]:
     """Return the results of two factorisations of d columns, run in parallel if each uses one BLAS thread.
 
     Larger factorisations use two BLAS threads each and run one after the other: four OpenBLAS threads on two cores
-    would wait for each other, and both large matrices would be in memory at the same time.
+    would wait for each other, and both large matrices would be in memory at the same time. `in_parallel` can forbid it
+    for smaller ones, too, to save memory.
     """
     count = thread_count(d)
     with threads(count):
-        return run_in_parallel(first, second) if count == 1 else (first(), second())
+        return run_in_parallel(first, second) if count == 1 and in_parallel else (first(), second())
 
 
 def run_in_parallel(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:

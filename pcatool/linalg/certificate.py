@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, orthonormality
 from pcatool.linalg.blas import run_in_parallel
 
-__all__ = ["certify", "is_accurate", "principal_angles"]
+__all__ = ["PROOFS", "certify", "is_accurate", "principal_angles"]
 
 # Singular values below this do not count towards the rank. Columns that were orthonormal have such values after rows
 # were removed.
@@ -51,6 +51,10 @@ def _orthonormal(A: Array) -> Array:
 
 # Largest relative rounding error of an accurate eigenvalue: 8 digits. Models call it "vouched".
 ACCURATE = 1e-8
+
+# Algorithm that computed only the leading eigenvalues -> entry `proof` of the certificate: what shows that no larger
+# eigenvalue was missed.
+PROOFS = {"lanczos": "cholesky", "evr": "lapack"}
 
 # Entries of the residual per step of `certify`.
 AT_ONCE = 1 << 20

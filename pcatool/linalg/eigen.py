@@ -15,8 +15,8 @@ import math
 
 import numpy as np
 
-from pcatool.arrays import Array
-from pcatool.linalg.blas import factorise_both, thread_count, threads
+from pcatool.arrays import Array, slabs
+from pcatool.linalg.blas import factorise_both, load_scipy_linalg, thread_count, threads
 from pcatool.linalg.spectrum import (
     BACKWARD,
     EPS,
@@ -39,9 +39,12 @@ from pcatool.progress import doing
 from pcatool.resources import release_free_memory
 
 __all__ = [
+    "SCIPY_BYTES",
     "SLAB_COLUMNS",
+    "couplings",
     "fix_signs",
     "jacobi_wide",
+    "scatter_spectrum_bytes",
     "spectrum_of_factor",
     "spectrum_of_gram",
     "spectrum_of_scatter",
@@ -177,6 +180,12 @@ def _jacobi_square(F: Array) -> tuple[Array, Array]:
 # result of `eigh` is used. A saved model is refused if its eigenvalues differ from those of its sums.
 LEADING_AGREEMENT = 1e-7
 
+# Above this number of columns a matrix is wide: its eigenvectors are computed with less memory.
+WIDE = 1000
+
+# Bytes of SciPy's own LAPACK, with buffers for its threads.
+SCIPY_BYTES = 32 << 20
+
 # Columns per step of a product, where a second copy of the data would take too much memory.
 SLAB_COLUMNS = 2048
 
@@ -195,14 +204,14 @@ def spectrum_of_scatter(S: Array, rounding: Array, wish: Wish, scale_rounding: A
     """
     doing("solving")
     d, scale = len(S), _unit_scale(S)
+    typical = upper_median(rounding)
     rank, (values, vectors) = factorise_both(
-        d, lambda: _unit_rank(S, upper_median(rounding)), lambda: np.linalg.eigh(S)
+        d, lambda: _unit_rank(S, typical), lambda: _all_eigenpairs(S), in_parallel=d <= WIDE
     )
     values, vectors = values[::-1], vectors[:, ::-1]
-    weight = np.abs(vectors)
-    weight *= np.sqrt(np.maximum(np.diagonal(S), 0.0))[:, None]
     rounding = rounding + scale_rounding
-    error = eigenvalue_shifts(values, rounding @ weight, weight.sum(axis=0), rank=rank) + backward_error(d, values[0])
+    p, q = couplings(vectors, np.sqrt(np.maximum(np.diagonal(S), 0.0)), rounding)
+    error = eigenvalue_shifts(values, p, q, rank=rank) + backward_error(d, values[0])
     if is_graded(scale) and not has_enough_digits(values, error, rank, wish):
         smallest = float(unit_spectrum(S)[rank - 1])
         graded = graded_spectrum_of_scatter(_of_unit_scale(S), scale, rank, smallest, rounding, values, error)
@@ -210,6 +219,42 @@ def spectrum_of_scatter(S: Array, rounding: Array, wish: Wish, scale_rounding: A
             return graded
     rank = count_positive(values, rank)
     return Spectrum(clip_eigenvalues(values, rank), leading_columns(vectors), rank, "eigh", error)
+
+
+def scatter_spectrum_bytes(d: int) -> int:
+    """Bytes of `spectrum_of_scatter` for d columns, in addition to S.
+
+    Four matrices for the eigenvectors, and at the same time scaled S and its two copies for the rank. Of a wide matrix,
+    the rank comes first, and then three matrices for the eigenvectors and a quarter of freed memory.
+    """
+    return SCIPY_BYTES + 26 * d * d if d > WIDE else 8 * 7 * d * d
+
+
+def _all_eigenpairs(S: Array) -> tuple[Array, Array]:
+    """Return the ascending eigenvalues (d,) of S and its eigenvectors (d, d) by LAPACK's dsyevd.
+
+    SciPy overwrites its copy of a wide S, where NumPy needs one matrix more, but takes long to import.
+    """
+    if len(S) <= WIDE:
+        values, vectors = np.linalg.eigh(S)
+    else:
+        linalg = load_scipy_linalg()
+        values, vectors = linalg.eigh(S.copy().T, driver="evd", overwrite_a=True, check_finite=False)
+    return values, vectors
+
+
+def couplings(V: Array, root: Array, rounding: Array) -> tuple[Array, Array]:
+    """Return p and q of `eigenvalue_shifts`, (m,), for the eigenvectors V (d, m) of S; for some columns at a time.
+
+    `root` (d,) has the square roots of the diagonal of S, `rounding` (d,) the relative errors of its columns.
+    """
+    p, q = [], []
+    for columns in slabs(V.shape[1]):
+        weight = np.abs(V[:, columns])
+        weight *= root[:, None]
+        p.append(rounding @ weight)
+        q.append(weight.sum(axis=0))
+    return np.concatenate(p), np.concatenate(q)
 
 
 def _unit_rank(S: Array, rounding: float) -> int:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.arrays import Accumulator, Array, Block
+from pcatool.arrays import Accumulator, Array, Block, slabs
 from pcatool.linalg.spectrum import EPS
 
 __all__ = [
@@ -338,10 +338,16 @@ class Moments(NamedTuple):
         """Sums of squares (d,) to which relative rounding errors refer: those of the columns."""
         return self.squares
 
-    def scatter_about_zero(self) -> Array:
-        """Return the sum of w x x^T (d, d): the scatter plus W mu mu^T, two terms that do not cancel."""
+    def scatter_about_zero(self, *, overwrite: bool = False) -> Array:
+        """Return the sum of w x x^T (d, d): the scatter plus W mu mu^T, two terms that do not cancel.
+
+        With `overwrite`, the result takes the place of the scatter.
+        """
         mu = self.centre.mean
-        return self.scatter + np.outer(mu, mu * self.centre.weight)
+        S = self.scatter if overwrite else self.scatter.copy()
+        for rows in slabs(len(mu)):  # some rows at a time, without a second matrix
+            S[rows] += np.outer(mu[rows], mu * self.centre.weight)
+        return S
 
 
 class MomentsAccumulator(Accumulator[Block, Moments]):

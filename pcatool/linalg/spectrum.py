@@ -73,7 +73,7 @@ class Spectrum(NamedTuple):
     eigenvalues: Array  # (m,)
     leading: Callable[[int], Array]  # k -> the first k eigenvectors (d, k), k <= m
     rank: int
-    route: str  # algorithm: "eigh", "svd", "gram" or "jacobi"
+    route: str  # algorithm: "eigh", "lanczos", "evr", "svd", "gram" or "jacobi"
     error: Array  # (m,) bounds on the absolute rounding error of each eigenvalue
 
     def resized(self, count: int) -> Spectrum:

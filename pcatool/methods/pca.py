@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array
 from pcatool.errors import RefusedError, counted
 from pcatool.linalg.blas import threads
-from pcatool.linalg.certificate import certify, is_accurate
+from pcatool.linalg.certificate import PROOFS, certify, is_accurate
 from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.moments import center_rows
 from pcatool.methods.base import (
@@ -268,6 +268,7 @@ class PCA:
             needs_small_eigenvalues,
             keeps,
             o.center_rows,
+            o.eigenvalues,
         )
 
     def choose(self, problem: Problem) -> tuple[str, str]:
@@ -317,11 +318,15 @@ class PCA:
     def _model(self, problem: Problem, solved: Solved) -> Model:
         """Build the model with its basis, certificate and settings."""
         solution, k = solved.solution, solved.choice.k
+        if problem.eigenvalues == "kept":
+            solution = solution._replace(eigenvalues=solution.eigenvalues[:k], error=solution.error[:k])
         basis = fix_signs(solution.leading(k))
         all_known = len(solution.eigenvalues) >= min(solution.n, problem.d)
         certificate = certify(
             solution.apply, solution.eigenvalues, solution.error, basis, solution.total_variance, all_known
         )
+        if solution.route in PROOFS:
+            certificate["proof"] = PROOFS[solution.route]
         if not solved.proved:
             certificate |= {"relative_error": [None] * k, "vouched": [False] * k}
         rule = problem.wish if isinstance(problem.wish, str) else ""
@@ -339,6 +344,7 @@ class PCA:
             "format_version": FORMAT_VERSION,
             **kept,
             **solved.meta(certificate),
+            **({} if solution.squared_shares is None else {"squared_shares": solution.squared_shares}),
             **solved.record,
         }
         return linear_model(solution, basis, problem.columns, meta)

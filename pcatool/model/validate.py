@@ -14,6 +14,7 @@ import numpy as np
 
 from pcatool.arrays import orthonormality
 from pcatool.errors import ModelError, counted, show
+from pcatool.linalg.certificate import PROOFS
 from pcatool.options import FitOptions
 from pcatool.options.fields import Setting, are_names, checks_of, is_count, is_flag, is_number, is_object, is_text
 from pcatool.registry import METHODS, SOLVERS
@@ -240,6 +241,7 @@ FOUND_SETTINGS = {
     ),
     "constant_columns": COUNT,
     "rank": COUNT,
+    "squared_shares": Setting(lambda value: is_number(value) and value > 0, "not a number above 0", ("pca",)),
     "certificate": Setting(is_object, "not a valid certificate"),
     "em": Setting(is_object, "not a valid record of an EM fit", ("pca",)),
 }
@@ -266,6 +268,7 @@ CERTIFICATE_TESTS: Mapping[str, Callable[[Any], bool]] = {
     "trace_closure": lambda value: is_number(value) and value >= 0,
     "relative_error": _are(lambda value: value is None or (is_number(value) and value >= 0)),
     "vouched": _are(is_flag),
+    "proof": lambda value: value in PROOFS.values(),
     "close_pairs": _are(lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(is_count, pair))),
 }
 

@@ -31,6 +31,7 @@ from pcatool.resources import parse_size
 
 __all__ = [
     "ADDITIVE_SOLVERS",
+    "EIGENVALUES",
     "MAX_UPDATABLE_COLUMNS",
     "MISSING_POLICIES",
     "USE_THREADS",
@@ -52,6 +53,9 @@ WEIGHTS_KINDS = ("frequency", "reliability")
 
 # Largest number of columns for which the sums over rows are kept by default: they take 8 MB.
 MAX_UPDATABLE_COLUMNS = 1024
+
+# Values of --eigenvalues.
+EIGENVALUES = ("auto", "all", "kept")
 
 # Values of --missing in a fit.
 MISSING_POLICIES = ("error", "drop", "mean", "em")
@@ -278,6 +282,15 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         help="Algorithm for the eigenvalues; -v prints which solver was used, and why.",
         choices=choices_from(SOLVERS, "auto"),
     )
+    eigenvalues: str = option(
+        "auto",
+        "--eigenvalues",
+        group="model",
+        help="Eigenvalues to find and to store. auto: all up to 1,000 columns; of more columns, those that -k needs. "
+        "all: all, which scree --rules needs. kept: those of the kept components.",
+        choices=lambda: EIGENVALUES,
+        kept=Setting(methods=("pca",)),
+    )
     whiten: str = option(
         "none",
         "--whiten",
@@ -438,11 +451,16 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         """Raise `UsageError` for an option that does not go with the method, the solver or the kernel."""
         if self.missing == "em" and self.solver != "auto":
             raise UsageError("--solver does not go with --missing em", "leave out --solver")
+        if self.eigenvalues == "all" and self.solver == "randomized":
+            raise UsageError("solver randomized finds only the leading eigenvalues", "leave out --eigenvalues all")
+        if self.eigenvalues != "auto" and self.policy == "em":
+            raise UsageError("--eigenvalues does not go with --missing em", "leave out --eigenvalues")
         if self.method == "pca":
             return
         linear = {f"--missing {self.missing}": self.missing in ("mean", "em")}
         linear |= {"--weights": self.weights is not None, "--whiten": self.whiten != "none"}
         linear["--solver"] = self.solver != "auto"
+        linear["--eigenvalues"] = self.eigenvalues != "auto"
         linear["--no-center"] = not self.center and self.method == "supervised"
         given = [flag for flag, used in linear.items() if used]
         if given:

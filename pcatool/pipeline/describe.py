@@ -29,7 +29,19 @@ __all__ = ["diff", "inspect"]
 MOST_DIGITS = 15
 
 # Entries of `meta` that are no settings; the facts show them under other names.
-NO_SETTINGS = ("format_version", "method", "choice", "solver", "reason", "rank", "certificate", "em", "hsic", "aligned")
+NO_SETTINGS = (
+    "format_version",
+    "method",
+    "choice",
+    "solver",
+    "reason",
+    "rank",
+    "certificate",
+    "em",
+    "hsic",
+    "aligned",
+    "squared_shares",
+)
 
 
 def inspect(model: Model | str | Path) -> dict[str, Any]:

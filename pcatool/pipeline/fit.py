@@ -19,7 +19,7 @@ from pcatool.methods.align import aligned_to, check_older
 from pcatool.methods.base import Fit, FitResources, Labels
 from pcatool.model import npz
 from pcatool.model.model import Model, VarianceTable
-from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, parse_truncation
+from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions, parse_components, parse_truncation
 from pcatool.options.fields import given_flags
 from pcatool.progress import FitCounts, Reporter
 from pcatool.readers.base import rows_at_once
@@ -444,14 +444,22 @@ def open_model_or_data(job: Job) -> Inputs:
 
 
 def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
-    """Load the model if the open `inputs` hold a model, else fit a model to their rows."""
+    """Load the model if the open `inputs` hold a model, else fit a model to their rows, with all eigenvalues."""
     if inputs.model is None:
         refuse_updatable(job.options)
+        job = job._replace(options=with_all_eigenvalues(job.options))
         return fit_opened(job, inputs, older_model(job))
     cluster_options = [job.engine] if job.engine.in_other_processes else []
     shown_k, others = split_off_components(job.options)
     refuse_settings(inputs.model.name, job.table, job.select, others, *cluster_options)
     return Fitted.of_model(npz.loads(read_whole(inputs.model.stream), inputs.model.name), shown_k)
+
+
+def with_all_eigenvalues(o: FitOptions) -> FitOptions:
+    """Return the options with --eigenvalues all, unless it was given, -k is a number, or the fit cannot find all."""
+    possible = o.method == "pca" and o.policy != "em" and o.solver != "randomized"
+    few = isinstance(parse_components(o.components), int)
+    return replace(o, eigenvalues="all") if possible and not few and o.eigenvalues == "auto" else o
 
 
 def split_off_components(options: FitOptions) -> tuple[int | None, FitOptions]:

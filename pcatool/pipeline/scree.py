@@ -15,7 +15,7 @@ from pcatool.pipeline.fit import Fitted, Job, model_or_fit_of, open_model_or_dat
 from pcatool.progress import doing
 from pcatool.render.figures import check_room, picture_form
 from pcatool.render.scree import ScreeLook, scree_picture
-from pcatool.rules.base import Evidence, Verdict, compare
+from pcatool.rules.base import ALL_EIGENVALUES, Evidence, Verdict, compare
 from pcatool.writers.sink import check_target, write_whole
 
 __all__ = ["ScreeRequest", "draw_scree", "fit_and_draw", "rule_choices", "smallest_k"]
@@ -35,7 +35,10 @@ def smallest_k(fitted: Fitted, share: float) -> int:
         keep = "keeps" if known == 1 else "keep"
         shows_too_few = fitted.model.variance.smallest_k(share) is not None
         larger = "give a larger -k" if shows_too_few else "fit with a larger -k"
-        total = name_of_total(fitted.model.meta.get("method"), fitted.model.centered)
+        method = fitted.model.meta.get("method")
+        if not shows_too_few and method == "pca":
+            larger += f", or with {ALL_EIGENVALUES}"
+        total = name_of_total(method, fitted.model.centered)
         raise RefusedError(f"{there} {keep} {table.cumulative[-1]:.6g} of the {total}, not {share}", larger)
     return found
 

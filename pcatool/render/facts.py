@@ -36,7 +36,7 @@ MAX_NAMED = 10
 # Metadata keys that only some models have.
 OPTIONAL_KEYS = (
     "center_rows", "whiten", "epsilon", "kernel", "landmarks",
-    "labels", "label_kernel", "label_gamma", "classes", "hsic", "em",
+    "labels", "label_kernel", "label_gamma", "classes", "hsic", "em", "squared_shares",
 )  # fmt: skip
 
 
@@ -165,6 +165,13 @@ def rank_text(facts: Mapping[str, Any]) -> str:
     return f"rank {grouped(facts['rank'])}" + (" or more" if at_least else "")
 
 
+# Entry `proof` of a certificate -> text.
+MISSED_NONE = {
+    "cholesky": "no larger eigenvalue was missed: a Cholesky factorisation proves it",
+    "lapack": "no larger eigenvalue was missed: LAPACK counted the eigenvalues",
+}
+
+
 def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) -> list[str]:
     """Return lines on residuals, the accuracy of eigenvalues, and eigenvalues that are too close to each other.
 
@@ -173,7 +180,8 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
     """
     titles = {"eigen_residual": "eigen-residual", "orthonormality": "|B^T B - I|", "trace_closure": "trace closure"}
     proofs = [f"{text} {certificate[key]:.1e}" for key, text in titles.items() if certificate.get(key) is not None]
-    lines = [", ".join(proofs)] if proofs else []
+    lines = [MISSED_NONE[certificate["proof"]]] if "proof" in certificate else []
+    lines += [", ".join(proofs)] if proofs else []
     vouched = certificate.get("vouched")
     if vouched is not None and not of_em:
         bounds = [e for e, is_vouched in zip(certificate["relative_error"], vouched, strict=True) if is_vouched]

@@ -17,6 +17,7 @@ from pcatool.progress import doing
 from pcatool.registry import RULES
 
 __all__ = [
+    "ALL_EIGENVALUES",
     "SPECTRAL_RULES",
     "Choice",
     "Evidence",
@@ -29,6 +30,9 @@ __all__ = [
     "leading_passing",
     "split_rule",
 ]
+
+# Options with which a fit finds every eigenvalue.
+ALL_EIGENVALUES = "--solver covariance and --eigenvalues all"
 
 # Rules that need only eigenvalues, so that they suit any method; the other rules need the covariance of rows.
 SPECTRAL_RULES = ("all", "ratio", "eigenvalue", "kaiser", "broken-stick", "elbow")
@@ -129,7 +133,7 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
         if k is None and evidence.method == "pca" and known < evidence.possible:
             keep = f"the {counted(known, 'known eigenvalue')} {'keeps' if known == 1 else 'keep'}"
             share = f"{table.cumulative[-1]:.6g} of the {evidence.whole}"
-            raise RefusedError(f"{keep} {share}, not {wish:g}", "fit with a larger -k")
+            raise RefusedError(f"{keep} {share}, not {wish:g}", f"fit with a larger -k, or with {ALL_EIGENVALUES}")
         k = min(k or evidence.rank, evidence.rank)
         return Choice(k, f"the smallest number that keeps {wish:g} of the {evidence.whole}")
     name, number = split_rule(wish)
@@ -140,8 +144,8 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
         )
     if len(evidence.eigenvalues) < evidence.possible:
         raise RefusedError(
-            f"-k {show(wish)} needs every eigenvalue, this solver computes only the leading ones",
-            "give a number with -k",
+            f"-k {show(wish)} needs every eigenvalue, and only the leading ones were computed",
+            f"fit with {ALL_EIGENVALUES}, or give a number with -k",
         )
     doing(f"choosing k: {name}")
     rule: Rule = RULES.load(name)

@@ -74,6 +74,7 @@ class Problem(NamedTuple):
     needs_small_eigenvalues: bool = False  # whether the scores will be divided by small eigenvalues
     keeps_sums: bool = False  # whether the solution keeps the sums over rows, so that rows can be added later
     rows_centered: bool = False  # whether each row is centred on its own mean
+    eigenvalues: str = "auto"  # which eigenvalues to find, of `options.fitting.EIGENVALUES`
 
     @property
     def d(self) -> int:
@@ -123,12 +124,13 @@ class Solution(NamedTuple):
     leading: Callable[[int], Array]  # k -> directions (d, k)
     total_variance: float
     rank: int
-    route: str  # algorithm: "eigh", "svd", "gram", "jacobi", "krylov" or "em"
+    route: str  # algorithm: "eigh", "lanczos", "evr", "svd", "gram", "jacobi", "krylov" or "em"
     constant: tuple[int, ...]  # indices of columns whose smallest and largest value are equal
     variances: Array  # (d,) of the columns as read, about their mean
     apply: Callable[[Array], Array]  # V -> S V, for the certificate
     observations: int  # as from `Problem.observations`; the n of the rules that choose k
     statistic: Statistic | None = None  # the sums over rows, if the problem keeps them
+    squared_shares: float | None = None  # sum of squared shares of all eigenvalues, where only the leading are known
 
 
 class Estimate(NamedTuple):
@@ -164,8 +166,8 @@ class Solver(Protocol):
         """
         ...
 
-    def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        """Return passes and memory of a fit of n rows, None if unknown, of d columns, with k kept components."""
+    def estimate(self, problem: Problem, n: int | None, k: int) -> Estimate:
+        """Return passes and memory of a fit of n rows, None if unknown, with k kept components."""
         ...
 
 

@@ -1,20 +1,24 @@
 """Solver `covariance`: accumulate the d x d scatter in one pass, then compute its eigenvectors.
 
 When to prefer it: many more rows than columns; rows that do not fit in memory or come from a pipe.
-Cost: n d^2 + 9 d^3. Memory: d^2 and one block. SciPy: `scipy.linalg.eigh(numpy.cov(X.T, bias=True))`.
+Cost: n d^2 + 9 d^3; for few components of more than 1,000 columns n d^2 + d^3 / 3. Memory: d^2 and one block.
+SciPy: `scipy.linalg.eigh(numpy.cov(X.T, bias=True))`.
 Accuracy: the scatter holds squares, so that an eigenvalue below about 1e-16 of the largest is lost when it comes from
-nearly equal columns; `tsqr` and `svd` keep twice as many digits. Small eigenvalues of small-scale columns are kept.
+nearly equal columns; `tsqr` and `svd` keep twice as many digits. Small eigenvalues of small-scale columns are kept, but
+not if only the leading ones are computed.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from pcatool.arrays import Array
-from pcatool.linalg.blas import thread_count
-from pcatool.linalg.eigen import spectrum_of_scatter
+from pcatool.arrays import SLAB_ROWS, Array, Runner, run_serially, slabs
+from pcatool.linalg.eigen import scatter_spectrum_bytes, spectrum_of_scatter
+from pcatool.linalg.leading import leading_bytes, leading_spectrum, most_leading
 from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.row_sums import Statistic
+from pcatool.linalg.spectrum import Spectrum
+from pcatool.linalg.wide_moments import JOINED_ROWS, WIDE_COLUMNS, wide_moments
 from pcatool.resources import release_free_memory
 from pcatool.solvers.base import (
     ColumnScales,
@@ -28,28 +32,55 @@ from pcatool.solvers.rows import Rows
 
 __all__ = ["Covariance", "scatter_bytes"]
 
+# Up to this number of columns, all eigenvalues are found.
+ALL_FOUND_COLUMNS = 1000
+
 
 def scatter_bytes(d: int) -> int:
     """Bytes of one scatter matrix (d, d)."""
     return 8 * d * d
 
 
-class Covariance:
-    """Solver `covariance`: accumulates the scatter, then calls `eigh`."""
+def finds_leading(problem: Problem) -> bool:
+    """Return whether only the leading eigenvalues are found; a rule needs all."""
+    if isinstance(problem.wish, str) or problem.eigenvalues == "all":
+        return False
+    if problem.eigenvalues == "kept":
+        return True
+    if problem.d <= ALL_FOUND_COLUMNS:
+        return False
+    return not isinstance(problem.wish, int) or problem.wish <= most_leading(problem.d)
 
-    def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        # While rows are read: the sums and their correction, and the result of each block. After that, the larger of
-        # two peaks. First: the scatter, S, and four matrices of LAPACK for the eigenvectors, with scaled S and two of
-        # LAPACK for the rank at the same time (several threads: after these). Second: the scatter, S, the eigenvectors,
-        # and the model with its file, which may hold the scatter, too.
+
+class Covariance:
+    """Solver `covariance`: accumulates the scatter, then computes its leading eigenpairs, or all."""
+
+    def estimate(self, problem: Problem, n: int | None, k: int) -> Estimate:
+        d, wish = problem.d, problem.wish
         one = scatter_bytes(d)
-        decomposing = 10 * one if thread_count(d) == 1 else 8 * one
-        return Estimate("1", 2 * one, one, solving=max(decomposing, 6 * one + directions_bytes(d, k)), work=one)
+        # S and the work of finding the eigenpairs; then S, the eigenvectors, and the model with its file, which may
+        # hold the scatter, too.
+        work = (
+            leading_bytes(d, wish if isinstance(wish, int) else None)
+            if finds_leading(problem)
+            else scatter_spectrum_bytes(d)
+        )
+        saved = 4 * one if problem.keeps_sums else one
+        sums = one if problem.keeps_sums or d <= WIDE_COLUMNS else 0  # else S takes the place of the sums
+        solving = sums + max(one + work, saved + directions_bytes(d, k))
+        if d <= WIDE_COLUMNS:  # the sums and their correction, and the result of each block
+            return Estimate("1", 2 * one, one, solving=solving, work=one)
+        # The sums; rows that wait, and twice while they are joined; for each thread, two products of a slab.
+        joined = 8 * d * (JOINED_ROWS if n is None else min(n, JOINED_ROWS))
+        return Estimate("1", one + 3 * joined, work=2 * 8 * SLAB_ROWS * d, without_blocks=True, solving=solving)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
-        moments = rows.reduce(MomentsAccumulator(rows.origin))
+        if problem.d > WIDE_COLUMNS:
+            moments = wide_moments(rows.joined(JOINED_ROWS), rows.origin, rows.run)
+        else:
+            moments = rows.reduce(MomentsAccumulator(rows.origin))
         release_free_memory()
-        return self.solve_moments(moments, problem)
+        return self.solve_moments(moments, problem, run=rows.run, overwrite=not problem.keeps_sums)
 
     def solve_moments(
         self,
@@ -57,24 +88,45 @@ class Covariance:
         problem: Problem,
         rounding: Array | None = None,
         rounding_about_zero: Array | None = None,
+        *,
+        run: Runner = run_serially,
+        overwrite: bool = False,
     ) -> Solution:
         """Return the solution from the moments, without the rows.
 
         `rounding` (d,) is the relative rounding error of the columns, by default computed; kept sums have their own.
         `rounding_about_zero` (d,) is the error relative to squares about 0, which an uncentred fit decomposes; by
-        default equal to `rounding`.
+        default equal to `rounding`. `run` runs the tasks of a wide matrix. With `overwrite`, the scatter is used up.
         """
-        centre = moments.centre
-        scales = ColumnScales.of(problem, centre, np.diagonal(moments.scatter))
+        centre, squares = moments.centre, np.diagonal(moments.scatter).copy()
+        scales = ColumnScales.of(problem, centre, squares)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            S = (moments.scatter if problem.center else moments.scatter_about_zero()) / scales.safe_divisor
+            S = moments.scatter if problem.center else moments.scatter_about_zero(overwrite=overwrite)
+            S = np.divide(S, scales.safe_divisor, out=S if overwrite or not problem.center else None)
             if problem.standardize:
                 S /= scales.sigma[:, None]
                 S /= scales.sigma
         total = float(np.trace(S))
         scales.check(problem, centre, total)
-        rounding = problem.rounding(centre, np.diagonal(moments.scatter)) if rounding is None else rounding
+        rounding = problem.rounding(centre, squares) if rounding is None else rounding
         entries = rounding if problem.center or rounding_about_zero is None else rounding_about_zero
-        spectrum = spectrum_of_scatter(S, entries, problem.wish, problem.scale_rounding(rounding))
+        spectrum = self._spectrum(S, entries, problem, centre.rows, problem.scale_rounding(rounding), run)
         solution = make_solution(problem, centre, scales.variances, scales.sigma, total, spectrum, lambda V: S @ V)
+        if len(spectrum.eigenvalues) < problem.d:
+            solution = solution._replace(squared_shares=_squared_shares(S, total))
         return solution._replace(statistic=Statistic.summed(moments, rounding)) if problem.keeps_sums else solution
+
+    def _spectrum(
+        self, S: Array, rounding: Array, problem: Problem, rows: int, scale_rounding: Array | float, run: Runner
+    ) -> Spectrum:
+        """Return the leading eigenpairs of S, or all; S has at most as many above 0 as there are `rows`."""
+        wish = problem.wish
+        if not finds_leading(problem) or isinstance(wish, str):
+            return spectrum_of_scatter(S, rounding, wish, scale_rounding)
+        return leading_spectrum(S, rounding, min(wish, rows) if isinstance(wish, int) else wish, scale_rounding, run)
+
+
+def _squared_shares(S: Array, total: float) -> float:
+    """Return the sum of the squares of all eigenvalues of S (d, d), each divided by `total`, their sum."""
+    parts = (S[rows] / total for rows in slabs(len(S)))  # divided first, so that squares neither overflow nor underflow
+    return float(sum(np.einsum("ij,ij->", part, part) for part in parts))

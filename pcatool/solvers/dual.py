@@ -27,7 +27,8 @@ __all__ = ["Dual"]
 class Dual:
     """Solver `dual`: holds all rows in memory, centres them, then calls `eigh` on their inner products."""
 
-    def estimate(self, d: int, n: int | None, k: int) -> Estimate:
+    def estimate(self, problem: Problem, n: int | None, k: int) -> Estimate:
+        d = problem.d
         rows = n or d
         if n is not None and n >= d:  # then the factor itself is decomposed
             return estimate_in_memory(d, n, k)

@@ -60,6 +60,8 @@ def choose(problem: Problem) -> tuple[str, str]:
         return "covariance", f"one pass over the rows and a {size} scatter matrix, however many rows there are"
     if n is not None and n < d:
         return "dual", f"{grouped(n)} rows of {grouped(d)} columns: a {size} scatter matrix would be too large"
+    if problem.eigenvalues == "all":
+        return "covariance", f"a {size} scatter matrix: --eigenvalues all finds every eigenvalue"
     if isinstance(problem.wish, int) and problem.wish * COLUMNS_PER_COMPONENT <= d:
         return "randomized", few_components_text(problem.wish, d)
     return "covariance", f"a {size} scatter matrix: {not_randomized(problem.wish)}"
@@ -433,7 +435,7 @@ def _left_of(reading: int) -> int:
 def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:
     """Return the estimate of the solver `name` for this problem, for `rows` rows, None if unknown."""
     solver: Solver = SOLVERS.load(name)()
-    need = solver.estimate(problem.d, rows, _most_kept(problem, rows))
+    need = solver.estimate(problem, rows, _most_kept(problem, rows))
     return _with_row_copies(need, problem, rows) if name in HOLDS_ROWS else need
 
 

@@ -72,9 +72,10 @@ def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
 class Randomized:
     """Solver `randomized`: block Krylov iteration that stops when its residuals are small."""
 
-    def estimate(self, d: int, n: int | None, k: int) -> Estimate:
+    def estimate(self, problem: Problem, n: int | None, k: int) -> Estimate:
+        d = problem.d
         if d <= min(k + EXTRA_DIRECTIONS, WHOLE_SPACE_COLUMNS):
-            return Covariance().estimate(d, n, k)
+            return Covariance().estimate(problem, n, k)
         # Two copies of a block: the rows about their mean in `of_block` below, and freed memory too small for a block.
         again = krylov_bytes(d, k, n)
         return Estimate("2 and a few more", COLUMN_SUMS * 8 * d, 8 * d * (k + EXTRA_DIRECTIONS), again=again, copies=2)

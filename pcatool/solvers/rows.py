@@ -14,6 +14,7 @@ from pcatool.arrays import (
     Array,
     Block,
     LocalEngine,
+    Runner,
     empty_block,
     fold,
     most_tasks,
@@ -294,6 +295,21 @@ class Rows:
         yield from self._engine.map(work, self._joined(height), most=most_tasks(size, joined))
         if first:  # other sizes follow; a later pass reuses the memory of the first
             release_free_memory()
+
+    @property
+    def run(self) -> Runner:
+        """Function that runs tasks in the threads that also read the rows."""
+        return self._engine.map
+
+    def joined(self, height: int) -> Iterator[Block]:
+        """Yield consecutive rows, `height` at a time, and their weights; the last may be fewer. For one pass.
+
+        The rows may be overwritten. For sums over rows, use `reduce`.
+        """
+        for blocks in self._joined(height):
+            X, w = self._split(np.concatenate([self._store.read(one) for one in blocks]))
+            blocks.clear()
+            yield X, w
 
     def _joined(self, height: int) -> Iterator[list[Kept]]:
         """Yield lists of consecutive blocks with at least `height` rows together; the last list may have fewer."""

@@ -82,7 +82,7 @@ def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
     need = beside + (GIVEN_BYTES + TRANSPOSED_BYTES) * cells
     if name == "dual":
         return Estimate("1", need + 8 * (6 * n * n + 4 * d * k), without_blocks=True)
-    after = beside + GIVEN_BYTES * cells + Covariance().estimate(d, n, k).solving
+    after = beside + GIVEN_BYTES * cells + Covariance().estimate(problem, n, k).solving
     return Estimate("1", need + 2 * scatter_bytes(d), solving=after, without_blocks=True)
 
 

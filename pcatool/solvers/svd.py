@@ -24,8 +24,8 @@ __all__ = ["SVD"]
 class SVD:
     """Solver `svd`: holds all rows in memory, centres them twice, then calls LAPACK's SVD."""
 
-    def estimate(self, d: int, n: int | None, k: int) -> Estimate:
-        return estimate_in_memory(d, n, k)
+    def estimate(self, problem: Problem, n: int | None, k: int) -> Estimate:
+        return estimate_in_memory(problem.d, n, k)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         centre, Y = centered_matrix(rows)

@@ -23,7 +23,8 @@ __all__ = ["TSQR"]
 class TSQR:
     """Solver `tsqr`: accumulates R, then computes the SVD of R."""
 
-    def estimate(self, d: int, n: int | None, k: int) -> Estimate:
+    def estimate(self, problem: Problem, n: int | None, k: int) -> Estimate:
+        d = problem.d
         # While rows are read: the triangle so far; for each thread, joined rows, and three copies of these: centred and
         # LAPACK's two. The triangle of these rows takes less than the copy that LAPACK frees before. To merge, two
         # triangles are stacked and copied twice by LAPACK. After that: the triangle and the memory to decompose it.

@@ -319,6 +319,8 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             "absent": (1, "none"),
             "rank": (None, 0, -1, 1.0, True, "6", [], 7, 10**6),
             "constant_columns": (None, -1, 6, 0.5, "none"),
+            "squared_shares": (None, 0, -0.5, "1"),
+            "eigenvalues": (None, 5, "most"),
             "labels": ("kind", [1], [None]),
             "classes": (None, -1, "two"),
             "landmarks": (None, "5"),

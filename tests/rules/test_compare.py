@@ -44,7 +44,8 @@ def test_a_share_that_the_leading_eigenvalues_do_not_reach():
     half, most = compare(evidence, ["0.5", "0.99"])
     assert half.k == 2
     assert most.k is None
-    assert most.reason == "the 2 known eigenvalues keep 0.5 of the variance, not 0.99; fit with a larger -k"
+    more = "fit with a larger -k, or with --solver covariance and --eigenvalues all"
+    assert most.reason == f"the 2 known eigenvalues keep 0.5 of the variance, not 0.99; {more}"
 
 
 def test_too_large_a_number_says_the_bound():

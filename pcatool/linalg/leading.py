@@ -1,0 +1,197 @@
+"""The leading eigenpairs of a wide scatter matrix: block Lanczos, and a proof that no larger eigenvalue is missed.
+
+All d eigenvectors of d columns take 9 d^3 operations, most of them slow; ten take some products with the matrix. Three
+steps:
+1. Block Lanczos finds k eigenvalues t and orthonormal vectors V, each with its residual.
+2. Cholesky's factorisation of M = shift I - (S - V diag(t) V^T), with the shift below the last of the t. If it
+   succeeds, no eigenvalue of S - V diag(t) V^T lies above the shift by more than rounding, so at most k eigenvalues of
+   S do (Weyl): none was missed. Rounding moves the eigenvalues of M by less than its trace times (d + 3) eps / 2
+   (Rump 2006, BIT 46, "Verification of positive definiteness"; Demmel 1989).
+3. If Lanczos needs too many vectors, if the eigenvalues k and k + 1 are too close, or if the factorisation fails,
+   LAPACK computes k + 1 eigenvectors; for a share of the variance, `eigen.spectrum_of_scatter` computes all.
+
+Every product and factorisation is cut into tasks whose sizes depend on d alone, each on one BLAS thread, so the bits do
+not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pcatool.arrays import Array, Runner, slabs
+from pcatool.linalg.blas import load_scipy_linalg, thread_count, threads
+from pcatool.linalg.eigen import SCIPY_BYTES, couplings, scatter_spectrum_bytes, spectrum_of_scatter
+from pcatool.linalg.lanczos import EigenPairs, count_for_share, leading_pairs
+from pcatool.linalg.spectrum import (
+    EPS,
+    Spectrum,
+    backward_error,
+    clip_eigenvalues,
+    count_positive,
+    eigenvalue_shifts,
+    leading_columns,
+)
+from pcatool.progress import doing
+from pcatool.resources import release_free_memory
+
+__all__ = ["leading_bytes", "leading_spectrum", "most_leading"]
+
+# Least number of columns per component, for Lanczos. With fewer, LAPACK takes about as long.
+COLUMNS_PER_COMPONENT = 20
+
+# The largest Lanczos space has d // SPACE_DIVISOR vectors.
+SPACE_DIVISOR = 3
+
+# Least relative gap between the eigenvalues k and k + 1 for the proof: the shift lies in the middle of this gap, and
+# the rounding of the factorisation of d columns moves it by up to d^2 eps / 2.
+LEAST_GAP = 1e-6
+
+
+def most_leading(d: int) -> int:
+    """Return the largest number of components of d columns that Lanczos computes; LAPACK computes more."""
+    return d // COLUMNS_PER_COMPONENT
+
+
+def leading_bytes(d: int, k: int | None) -> int:
+    """Bytes of `leading_spectrum` for k components of d columns, in addition to S; None: a share of the variance.
+
+    The larger of: the matrix M of the proof, or the matrix that LAPACK overwrites, with the eigenvectors and their
+    copies; the Lanczos space, which grows by half, with the newest blocks. A share may need all eigenvectors.
+    """
+    if k is None:
+        return scatter_spectrum_bytes(d)
+    return SCIPY_BYTES + 8 * d * max(d + 6 * (k + 1), 3 * (d // SPACE_DIVISOR) // 2 + 6 * (k + 16))
+
+
+def leading_spectrum(
+    S: Array, rounding: Array, wish: int | float, scale_rounding: Array | float, run: Runner
+) -> Spectrum:
+    """Return the leading eigenpairs of a symmetric positive semidefinite S (d, d), as many as `wish` needs.
+
+    `wish` is a number of components or a share of the trace; `rounding` and `scale_rounding` are as for
+    `eigen.spectrum_of_scatter`; `run` runs the tasks. The spectrum has k eigenvalues from Lanczos. From LAPACK it has
+    k + 1 for a number k, and all for a share.
+    """
+    doing("solving")
+    d = len(S)
+    with threads(1):
+        unit = 2.0 ** -math.frexp(float(np.trace(S)))[1]  # a power of two: products with it are exact
+        pairs = _by_lanczos(S, unit, wish, run)
+        top = None if pairs is None else _proved_bound(S, unit, pairs, run)
+        release_free_memory()
+        if pairs is not None and top is not None:
+            own = pairs.residual + 2 * backward_error(d, pairs.values[0])
+            known = Known(pairs.values, pairs.vectors, own, top)
+            return _spectrum(S, unit, known, rounding + scale_rounding, "lanczos")
+    del pairs
+    if not isinstance(wish, int) or wish >= d:
+        return spectrum_of_scatter(S, rounding, wish, scale_rounding)
+    return _spectrum(S, unit, _by_lapack(S, unit, wish + 1), rounding + scale_rounding, "evr")
+
+
+def _by_lanczos(S: Array, unit: float, wish: int | float, run: Runner) -> EigenPairs | None:
+    """Return the leading eigenpairs of S times `unit` by Lanczos; None if its space would be too large."""
+    d, parts, total = len(S), slabs(len(S)), float(np.trace(S)) * unit
+
+    def apply(V: Array) -> Array:
+        V = np.ascontiguousarray(V)
+        return np.concatenate(list(run(lambda rows: S[rows] @ V, parts))) * unit
+
+    def count_needed(values: Array) -> int | None:
+        if isinstance(wish, int):
+            return wish if wish <= len(values) else None
+        return count_for_share(values, total, wish)
+
+    count = wish if isinstance(wish, int) else None
+    if count is not None and count > most_leading(d):
+        return None
+    return leading_pairs(apply, d, count_needed, max_space=d // SPACE_DIVISOR, fixed_count=count)
+
+
+def _proved_bound(S: Array, unit: float, pairs: EigenPairs, run: Runner) -> float | None:
+    """Return a proved bound on all eigenvalues of S times `unit` but the k of `pairs`; None if there is no proof."""
+    t, V, d = pairs.values, pairs.vectors, len(S)
+    if not t[-1] > 0 or pairs.next_value > (1 - LEAST_GAP) * t[-1]:
+        return None
+    shift = (t[-1] + max(pairs.next_value, 0.0)) / 2
+    M = np.empty_like(S, order="C")
+    weighted = np.ascontiguousarray((V * t).T)
+
+    def fill(rows: slice) -> float:
+        np.matmul(V[rows], weighted, out=M[rows])
+        M[rows] -= S[rows] * unit
+        M[np.arange(rows.start, rows.stop), np.arange(rows.start, rows.stop)] += shift
+        return float(np.einsum("ij,ij->", M[rows], M[rows]))
+
+    norm = math.sqrt(sum(run(fill, slabs(d))))
+    trace = float(np.trace(M))
+    if not is_positive_definite(M, run):
+        return None
+    n = (d + 3) * EPS / 2
+    return float(shift + n / (1 - 2 * n) * trace + (len(t) + 4) * EPS * t.sum() + EPS * norm)
+
+
+def is_positive_definite(M: Array, run: Runner) -> bool:
+    """Return whether Cholesky's factorisation of the symmetric M (d, d) runs to its end; M is overwritten.
+
+    Panels of SLAB_ROWS columns are factorised one after the other; `run` subtracts their products from the rest.
+    """
+    linalg, d = load_scipy_linalg(), len(M)
+    for panel in slabs(d):
+        factor, info = linalg.lapack.dpotrf(M[panel, panel], lower=1, clean=0)
+        if info != 0:
+            return False
+        below = [slice(max(rows.start, panel.stop), rows.stop) for rows in slabs(d) if rows.stop > panel.stop]
+
+        def divide(rows: slice, panel: slice = panel, factor: Array = factor) -> None:
+            M[rows, panel] = linalg.solve_triangular(factor, M[rows, panel].T, lower=True, check_finite=False).T
+
+        def subtract(rows: slice, panel: slice = panel) -> None:
+            left = slice(panel.stop, rows.stop)
+            M[rows, left] -= M[rows, panel] @ M[left, panel].T
+
+        for work in (divide, subtract):
+            for _ in run(work, reversed(below)):  # the longest first
+                pass
+    return True
+
+
+class Known(NamedTuple):
+    """Eigenpairs of S times a unit, descending from the largest, and a bound on all eigenvalues after them."""
+
+    values: Array  # (m,)
+    vectors: Array  # (d, m)
+    error: Array  # (m,) bounds on the error of the values as eigenvalues of S times the unit
+    top: float  # bound on all further eigenvalues
+
+
+def _by_lapack(S: Array, unit: float, k: int) -> Known:
+    """Return the k leading eigenpairs of S times `unit` by LAPACK."""
+    doing("solving")
+    linalg, d = load_scipy_linalg(), len(S)
+    last = [d - k, d - 1]
+    with threads(thread_count(d)):
+        values, V = linalg.eigh((S * unit).T, subset_by_index=last, driver="evr", overwrite_a=True, check_finite=False)
+    release_free_memory()
+    values, V = values[::-1], V[:, ::-1]
+    own = 2 * backward_error(d, values[0])
+    return Known(values, V, np.full(k, own), float(values[-1]) + own)
+
+
+def _spectrum(S: Array, unit: float, known: Known, rounding: Array, route: str) -> Spectrum:
+    """Return the spectrum of S from the known eigenpairs of S times `unit`; `rounding` (d,) is that of its entries.
+
+    All other eigenvectors count as one direction whose eigenvalue is the bound `known.top`. The bound on how rounding
+    couples an eigenvector to them follows from Cauchy and Schwarz.
+    """
+    t, m = known.values, len(known.values)
+    root = np.sqrt(np.maximum(np.diagonal(S), 0.0) * unit)
+    p, q = couplings(known.vectors, root, rounding)
+    raised = np.maximum(t, known.top)  # a value below the bound may be any of those below it
+    p, q = np.append(p, np.linalg.norm(rounding * root)), np.append(q, np.linalg.norm(root))
+    error = eigenvalue_shifts(np.append(raised, known.top), p, q)[:m] + (raised - t) + known.error
+    rank = count_positive(t - error, m)
+    return Spectrum(clip_eigenvalues(t, rank) / unit, leading_columns(known.vectors), rank, route, error / unit)

@@ -1,0 +1,111 @@
+"""Which eigenvalues a fit finds and stores: all up to 1,000 columns, of more columns those that -k needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pcatool
+from pcatool.arrays import Array
+from pcatool.errors import RefusedError, UsageError
+from pcatool.model.model import Model
+from pcatool.pipeline.scree import _evidence_of
+from pcatool.rules.base import compare
+
+N, D = 2100, 1050
+
+
+@pytest.fixture(scope="module")
+def wide() -> Array:
+    """Rows with 30 strong directions, so that 0.9 of the variance needs few components."""
+    rng = np.random.default_rng(11)
+    signal = (rng.standard_normal((N, 30)) * np.linspace(9, 4, 30)) @ rng.standard_normal((30, D))
+    return np.asarray(signal + rng.standard_normal((N, D)) + 100 * rng.standard_normal(D))
+
+
+@pytest.fixture(scope="module")
+def every(wide: Array) -> Model:
+    return pcatool.fit(wide, components=7, eigenvalues="all")
+
+
+def test_all_are_found_where_they_are_asked_for(wide: Array, every: Model) -> None:
+    true = np.linalg.eigvalsh(np.cov(wide.T, bias=True))[::-1]
+    assert len(every.eigenvalues) == D
+    assert np.abs(every.eigenvalues - true).max() <= 1e-12 * true[0]
+    assert every.meta["eigenvalues"] == "all"
+    assert "proof" not in every.meta["certificate"]
+    assert every.meta["certificate"]["trace_closure"] <= 1e-12
+
+
+@pytest.mark.parametrize("components", [1, 7, 0.5, 0.9])
+@pytest.mark.parametrize("more", [{}, {"standardize": True}, {"center": False}, {"updatable": True}], ids=str)
+def test_only_those_that_k_needs_are_found_in_a_wide_table(
+    wide: Array, components: int | float, more: dict[str, Any]
+) -> None:
+    few = pcatool.fit(wide, components=components, **more)
+    full = pcatool.fit(wide, components=components, eigenvalues="all", **more)
+    k = few.k
+    assert k == full.k
+    assert len(few.eigenvalues) == k
+    assert few.meta["certificate"]["proof"] == "cholesky"
+    assert all(few.meta["certificate"]["vouched"])
+    assert few.total_variance == full.total_variance
+    squares = np.sum((full.eigenvalues / full.total_variance) ** 2)
+    assert few.meta["squared_shares"] == pytest.approx(squares, rel=1e-12)
+    assert "squared_shares" not in full.meta
+    assert np.abs(few.eigenvalues - full.eigenvalues[:k]).max() <= 1e-12 * full.eigenvalues[0]
+    assert np.abs(few.basis - full.basis).max() <= 1e-9
+    assert few.eigenvalues.sum() / few.total_variance >= (components if isinstance(components, float) else 0)
+
+
+def test_lapack_counts_where_eigenvalues_are_too_close() -> None:
+    """Column pairs repeat, so that each eigenvalue occurs twice: three components cut a pair."""
+    rng = np.random.default_rng(3)
+    block = rng.standard_normal((1300, 520)) * np.linspace(3, 1, 520)
+    rows = np.block([[block, np.zeros_like(block)], [np.zeros_like(block), block]])
+    model = pcatool.fit(rows, components=3, center=False)
+    assert model.meta["certificate"]["proof"] == "lapack"
+    assert len(model.eigenvalues) == 4
+    assert model.meta["certificate"]["close_pairs"] == [[1, 2], [3, 4]]
+
+
+def test_up_to_1000_columns_all_are_found_unless_only_the_kept_are_wanted() -> None:
+    X = np.random.default_rng(0).standard_normal((300, 20)) * np.arange(1, 21)
+    assert len(pcatool.fit(X, components=4).eigenvalues) == 20
+    for solver in ("auto", "covariance", "tsqr", "svd", "dual"):
+        model = pcatool.fit(X, components=4, eigenvalues="kept", solver=solver)
+        assert len(model.eigenvalues) == 4
+        assert len(model.meta["certificate"]["vouched"]) == 4
+        assert "trace_closure" not in model.meta["certificate"]
+    assert len(pcatool.fit(X, components="kaiser", standardize=True, eigenvalues="kept").eigenvalues) < 20
+
+
+def test_a_model_with_few_eigenvalues_says_which_option_finds_the_others(wide: Array) -> None:
+    model = pcatool.fit(wide, components=7)
+    remedy = 'fit with a larger value of components, or with solver="covariance" and eigenvalues="all"'
+    with pytest.raises(RefusedError, match=remedy):
+        pcatool.explain_variance(model, threshold=0.999)
+    reasons = {verdict.rule: verdict.reason for verdict in compare(_evidence_of(model, 0))}
+    assert reasons["kaiser"] == (
+        "-k 'kaiser' needs every eigenvalue, and only the leading ones were computed; "
+        "fit with --solver covariance and --eigenvalues all, or give a number with -k"
+    )
+    remedy = "fit with a larger -k, or with --solver covariance and --eigenvalues all"
+    assert reasons["0.99"].endswith(f"of the variance, not 0.99; {remedy}")
+
+
+def test_a_table_is_explained_with_all_eigenvalues_unless_k_is_a_number(wide: Array) -> None:
+    assert len(pcatool.explain_variance(wide)) == D
+    assert len(pcatool.explain_variance(wide, components=5)) == 5
+    assert pcatool.explain_variance(wide, threshold=0.99999) > 30
+
+
+def test_eigenvalues_that_cannot_be_had_are_refused(wide: Array) -> None:
+    with pytest.raises(UsageError, match="solver randomized finds only the leading eigenvalues; leave out"):
+        pcatool.fit(wide, components=3, solver="randomized", eigenvalues="all")
+    with pytest.raises(UsageError, match='eigenvalues does not go with missing="em"; leave out eigenvalues'):
+        pcatool.fit(wide, components=3, missing="em", eigenvalues="kept")
+    with pytest.raises(UsageError, match='eigenvalues does not go with method="kernel"; leave out eigenvalues'):
+        pcatool.fit(wide, components=3, method="kernel", eigenvalues="all")
