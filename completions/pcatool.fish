@@ -52,7 +52,7 @@ function __pcatool_of --no-scope-shadowing
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
-                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all up to 1,000 columns; of more columns, those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
+                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
                 '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
@@ -184,7 +184,7 @@ function __pcatool_of --no-scope-shadowing
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
-                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all up to 1,000 columns; of more columns, those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
+                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
                 '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
@@ -246,7 +246,7 @@ function __pcatool_of --no-scope-shadowing
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
-                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all up to 1,000 columns; of more columns, those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
+                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
                 '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
@@ -307,7 +307,7 @@ function __pcatool_of --no-scope-shadowing
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
-                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all up to 1,000 columns; of more columns, those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
+                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
                 '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
@@ -369,7 +369,7 @@ function __pcatool_of --no-scope-shadowing
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
                 '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
-                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all up to 1,000 columns; of more columns, those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
+                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
                 '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \

@@ -43,6 +43,7 @@ __all__ = [
     "SLAB_COLUMNS",
     "couplings",
     "fix_signs",
+    "inner_products",
     "jacobi_wide",
     "scatter_spectrum_bytes",
     "spectrum_of_factor",
@@ -345,7 +346,7 @@ def spectrum_of_gram(F: Array, rounding: Array, rows: int, wish: Wish, scale_rou
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
     scale = safe_divisors(length)
     scaled, (values, U) = factorise_both(
-        r, lambda: np.linalg.eigvalsh(_gram(F, 1.0 / scale)), lambda: np.linalg.eigh(_gram(F, None))
+        r, lambda: np.linalg.eigvalsh(inner_products(F, 1.0 / scale)), lambda: np.linalg.eigh(inner_products(F, None))
     )
     scaled, values, U = scaled[::-1], values[::-1], U[:, ::-1]
     rank = rank_of(scaled, d, upper_median(rounding))
@@ -362,7 +363,7 @@ def spectrum_of_gram(F: Array, rounding: Array, rows: int, wish: Wish, scale_rou
     return Spectrum(clip_eigenvalues(values, rank), leading, rank, "gram", error)
 
 
-def _gram(F: Array, scale: Array | None) -> Array:
+def inner_products(F: Array, scale: Array | None) -> Array:
     """Return F F^T (r, r), with the columns of F multiplied by `scale` (d,) if given.
 
     Columns are processed in slabs, so that no second copy of F is made.

@@ -17,13 +17,21 @@ not depend on the number of threads.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from pcatool.arrays import Array, Runner, slabs
 from pcatool.linalg.blas import load_scipy_linalg, thread_count, threads
-from pcatool.linalg.eigen import SCIPY_BYTES, couplings, scatter_spectrum_bytes, spectrum_of_scatter
+from pcatool.linalg.eigen import (
+    SCIPY_BYTES,
+    couplings,
+    inner_products,
+    scatter_spectrum_bytes,
+    spectrum_of_gram,
+    spectrum_of_scatter,
+)
 from pcatool.linalg.lanczos import EigenPairs, count_for_share, leading_pairs
 from pcatool.linalg.spectrum import (
     EPS,
@@ -33,14 +41,13 @@ from pcatool.linalg.spectrum import (
     count_positive,
     eigenvalue_shifts,
     leading_columns,
+    most_leading,
+    orthonormal,
 )
 from pcatool.progress import doing
 from pcatool.resources import release_free_memory
 
-__all__ = ["leading_bytes", "leading_spectrum", "most_leading"]
-
-# Least number of columns per component, for Lanczos. With fewer, LAPACK takes about as long.
-COLUMNS_PER_COMPONENT = 20
+__all__ = ["leading_bytes", "leading_spectrum", "leading_spectrum_of_gram"]
 
 # The largest Lanczos space has d // SPACE_DIVISOR vectors.
 SPACE_DIVISOR = 3
@@ -48,11 +55,6 @@ SPACE_DIVISOR = 3
 # Least relative gap between the eigenvalues k and k + 1 for the proof: the shift lies in the middle of this gap, and
 # the rounding of the factorisation of d columns moves it by up to d^2 eps / 2.
 LEAST_GAP = 1e-6
-
-
-def most_leading(d: int) -> int:
-    """Return the largest number of components of d columns that Lanczos computes; LAPACK computes more."""
-    return d // COLUMNS_PER_COMPONENT
 
 
 def leading_bytes(d: int, k: int | None) -> int:
@@ -75,6 +77,69 @@ def leading_spectrum(
     `eigen.spectrum_of_scatter`; `run` runs the tasks. The spectrum has k eigenvalues from Lanczos. From LAPACK it has
     k + 1 for a number k, and all for a share.
     """
+    known = _leading_eigenpairs(S, wish, run)
+    if known is None:
+        return spectrum_of_scatter(S, rounding, wish, scale_rounding)
+    # All other eigenvectors count as one direction whose eigenvalue is the bound `known.top`. The bound on how rounding
+    # couples an eigenvector to them follows from Cauchy and Schwarz.
+    rounding = rounding + scale_rounding
+    root = np.sqrt(np.maximum(np.diagonal(S), 0.0) * known.unit)
+    p, q = couplings(known.vectors, root, rounding)
+    raised = np.maximum(known.values, known.top)  # a value below the bound may be any of those below it
+    p, q = np.append(p, np.linalg.norm(rounding * root)), np.append(q, np.linalg.norm(root))
+    shifts = eigenvalue_shifts(np.append(raised, known.top), p, q)[: len(raised)]
+    return known.spectrum(S, shifts + (raised - known.values), leading_columns(known.vectors))
+
+
+def leading_spectrum_of_gram(
+    F: Array, rounding: Array, rows: int, wish: int | float, scale_rounding: Array | float, run: Runner
+) -> Spectrum:
+    """Return the leading eigenpairs of F^T F from those of F F^T (r, r), for F (r, d) with r < d.
+
+    The parameters are those of `eigen.spectrum_of_gram` and of `leading_spectrum`.
+    """
+    K = inner_products(F, None)
+    known = _leading_eigenpairs(K, min(wish, len(K)) if isinstance(wish, int) else wish, run)
+    if known is None:
+        del K
+        return spectrum_of_gram(F, rounding, rows, wish, scale_rounding)
+
+    def leading(k: int) -> Array:
+        with threads(thread_count(len(F))):
+            return orthonormal(F.T @ known.vectors[:, :k])
+
+    squares = np.einsum("ij,ij->j", F, F)
+    error = 2 * float((rounding + scale_rounding) @ squares) * known.unit
+    return known.spectrum(K, np.full(len(known.values), error), leading)
+
+
+class Known(NamedTuple):
+    """Eigenpairs of S times a unit, descending from the largest, and a bound on all eigenvalues after them."""
+
+    unit: float
+    values: Array  # (m,)
+    vectors: Array  # (d, m)
+    error: Array  # (m,) bounds on the error of the values as eigenvalues of S times the unit
+    top: float  # bound on all further eigenvalues
+    route: str  # as in `Spectrum`
+
+    def spectrum(self, S: Array, rounding_error: Array, leading: Callable[[int], Array]) -> Spectrum:
+        """Return the spectrum of S; `rounding_error` (m,) bounds the effect of the rounding of S, times the unit."""
+        m, error = len(self.values), self.error + rounding_error
+        rank = count_positive(self.values - error, m)
+        values = clip_eigenvalues(self.values, rank) / self.unit
+        return Spectrum(values, leading, rank, self.route, error / self.unit, _squared_shares(S))
+
+
+def _squared_shares(S: Array) -> float:
+    """Return the sum of the squares of all eigenvalues of S (d, d), each divided by their sum: |S|_F^2 / trace(S)^2."""
+    total = float(np.trace(S))
+    parts = (S[rows] / total for rows in slabs(len(S)))  # divided first, so that squares neither overflow nor underflow
+    return float(sum(np.einsum("ij,ij->", part, part) for part in parts))
+
+
+def _leading_eigenpairs(S: Array, wish: int | float, run: Runner) -> Known | None:
+    """Return the leading eigenpairs of S that `wish` needs; None if a share of the trace needs too many."""
     doing("solving")
     d = len(S)
     with threads(1):
@@ -84,12 +149,9 @@ def leading_spectrum(
         release_free_memory()
         if pairs is not None and top is not None:
             own = pairs.residual + 2 * backward_error(d, pairs.values[0])
-            known = Known(pairs.values, pairs.vectors, own, top)
-            return _spectrum(S, unit, known, rounding + scale_rounding, "lanczos")
+            return Known(unit, pairs.values, pairs.vectors, own, top, "lanczos")
     del pairs
-    if not isinstance(wish, int) or wish >= d:
-        return spectrum_of_scatter(S, rounding, wish, scale_rounding)
-    return _spectrum(S, unit, _by_lapack(S, unit, wish + 1), rounding + scale_rounding, "evr")
+    return _by_lapack(S, unit, wish + 1) if isinstance(wish, int) and wish < d else None
 
 
 def _by_lanczos(S: Array, unit: float, wish: int | float, run: Runner) -> EigenPairs | None:
@@ -159,15 +221,6 @@ def is_positive_definite(M: Array, run: Runner) -> bool:
     return True
 
 
-class Known(NamedTuple):
-    """Eigenpairs of S times a unit, descending from the largest, and a bound on all eigenvalues after them."""
-
-    values: Array  # (m,)
-    vectors: Array  # (d, m)
-    error: Array  # (m,) bounds on the error of the values as eigenvalues of S times the unit
-    top: float  # bound on all further eigenvalues
-
-
 def _by_lapack(S: Array, unit: float, k: int) -> Known:
     """Return the k leading eigenpairs of S times `unit` by LAPACK."""
     doing("solving")
@@ -178,20 +231,4 @@ def _by_lapack(S: Array, unit: float, k: int) -> Known:
     release_free_memory()
     values, V = values[::-1], V[:, ::-1]
     own = 2 * backward_error(d, values[0])
-    return Known(values, V, np.full(k, own), float(values[-1]) + own)
-
-
-def _spectrum(S: Array, unit: float, known: Known, rounding: Array, route: str) -> Spectrum:
-    """Return the spectrum of S from the known eigenpairs of S times `unit`; `rounding` (d,) is that of its entries.
-
-    All other eigenvectors count as one direction whose eigenvalue is the bound `known.top`. The bound on how rounding
-    couples an eigenvector to them follows from Cauchy and Schwarz.
-    """
-    t, m = known.values, len(known.values)
-    root = np.sqrt(np.maximum(np.diagonal(S), 0.0) * unit)
-    p, q = couplings(known.vectors, root, rounding)
-    raised = np.maximum(t, known.top)  # a value below the bound may be any of those below it
-    p, q = np.append(p, np.linalg.norm(rounding * root)), np.append(q, np.linalg.norm(root))
-    error = eigenvalue_shifts(np.append(raised, known.top), p, q)[:m] + (raised - t) + known.error
-    rank = count_positive(t - error, m)
-    return Spectrum(clip_eigenvalues(t, rank) / unit, leading_columns(known.vectors), rank, route, error / unit)
+    return Known(unit, values, V, np.full(k, own), float(values[-1]) + own, "evr")

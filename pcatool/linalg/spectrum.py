@@ -32,10 +32,12 @@ __all__ = [
     "complete_basis",
     "count_positive",
     "eigenvalue_shifts",
+    "finds_leading",
     "has_enough_digits",
     "is_graded",
     "largest_drop",
     "leading_columns",
+    "most_leading",
     "orthonormal",
     "rank_of",
     "safe_divisors",
@@ -54,6 +56,12 @@ JACOBI_ERROR = 1e-10
 
 # Up to this many columns Jacobi takes only a few hundredths of a second, so all eigenvalues must have this accuracy.
 ALL_DIGITS_COLUMNS = 300
+
+# Up to this size of the matrix, all eigenvalues are found.
+ALL_FOUND_COLUMNS = 1000
+
+# Least number of columns per component, for Lanczos. With fewer, LAPACK takes about as long.
+COLUMNS_PER_COMPONENT = 20
 
 # Elements per step of `orthonormal`.
 AT_ONCE = 1 << 20
@@ -75,13 +83,17 @@ class Spectrum(NamedTuple):
     rank: int
     route: str  # algorithm: "eigh", "lanczos", "evr", "svd", "gram" or "jacobi"
     error: Array  # (m,) bounds on the absolute rounding error of each eigenvalue
+    # Where only the leading eigenvalues are known: the sum of the squares of all, each divided by the sum of all.
+    squared_shares: float | None = None
 
     def resized(self, count: int) -> Spectrum:
-        """Return the spectrum cut or padded with zeros to `count` eigenvalues.
+        """Return the spectrum cut or padded with zeros to `count` eigenvalues, if all are known.
 
         Padding is for frequency weights: the observations, and so the eigenvalues, can outnumber the weighted rows.
         """
         m = len(self.eigenvalues)
+        if count > m and self.squared_shares is not None:
+            return self
         if count <= m:
             return self._replace(eigenvalues=self.eigenvalues[:count], error=self.error[:count])
         zeros = np.zeros(count - m)
@@ -140,6 +152,23 @@ def has_enough_digits(values: Array, error: Array, rank: int, wish: Wish) -> boo
     else:
         wanted = min(int(np.searchsorted(np.cumsum(values), wish * values.sum())) + 1, rank)
     return bool(np.all(error[:wanted] < JACOBI_ERROR * values[:wanted]))
+
+
+def finds_leading(size: int, wish: Wish, which: str) -> bool:
+    """Return whether only the leading eigenvalues of a matrix (size, size) are computed; a rule needs all.
+
+    `which` is the value of --eigenvalues.
+    """
+    if isinstance(wish, str) or which == "all":
+        return False
+    if which == "kept":
+        return True
+    return size > ALL_FOUND_COLUMNS and (not isinstance(wish, int) or wish <= most_leading(size))
+
+
+def most_leading(d: int) -> int:
+    """Return the largest number of components of d columns that Lanczos computes; LAPACK computes more."""
+    return d // COLUMNS_PER_COMPONENT
 
 
 def count_positive(values: Array, rank: int) -> int:

@@ -286,7 +286,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "auto",
         "--eigenvalues",
         group="model",
-        help="Eigenvalues to find and to store. auto: all up to 1,000 columns; of more columns, those that -k needs. "
+        help="Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. "
         "all: all, which scree --rules needs. kept: those of the kept components.",
         choices=lambda: EIGENVALUES,
         kept=Setting(methods=("pca",)),

@@ -48,8 +48,7 @@ CELL_ROUNDING = 4.0
 # Largest count that a double holds exactly.
 MOST_COUNTED = 1 << 53
 
-# Largest relative error of the divisor, equal to that of an accurate eigenvalue: a larger error would spoil all
-# eigenvalues.
+# Largest relative error of the divisor, equal to that of an accurate eigenvalue: every eigenvalue has this error.
 MAX_DIVISOR_ERROR = 1e-8
 
 # If the weights add up to more than LARGE, or less than its inverse, the message about overflow or underflow of squares
@@ -130,7 +129,7 @@ class Solution(NamedTuple):
     apply: Callable[[Array], Array]  # V -> S V, for the certificate
     observations: int  # as from `Problem.observations`; the n of the rules that choose k
     statistic: Statistic | None = None  # the sums over rows, if the problem keeps them
-    squared_shares: float | None = None  # sum of squared shares of all eigenvalues, where only the leading are known
+    squared_shares: float | None = None  # as in `Spectrum`
 
 
 class Estimate(NamedTuple):
@@ -415,6 +414,7 @@ def make_solution(
         variances=variances,
         apply=apply,
         observations=observations,
+        squared_shares=spectrum.squared_shares,
     )
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcatool.arrays import SLAB_ROWS, Array, Runner, run_serially, slabs
+from pcatool.arrays import SLAB_ROWS, Array, Runner, run_serially
 from pcatool.linalg.eigen import scatter_spectrum_bytes, spectrum_of_scatter
-from pcatool.linalg.leading import leading_bytes, leading_spectrum, most_leading
+from pcatool.linalg.leading import leading_bytes, leading_spectrum
 from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.row_sums import Statistic
-from pcatool.linalg.spectrum import Spectrum
+from pcatool.linalg.spectrum import Spectrum, finds_leading
 from pcatool.linalg.wide_moments import JOINED_ROWS, WIDE_COLUMNS, wide_moments
 from pcatool.resources import release_free_memory
 from pcatool.solvers.base import (
@@ -32,24 +32,10 @@ from pcatool.solvers.rows import Rows
 
 __all__ = ["Covariance", "scatter_bytes"]
 
-# Up to this number of columns, all eigenvalues are found.
-ALL_FOUND_COLUMNS = 1000
-
 
 def scatter_bytes(d: int) -> int:
     """Bytes of one scatter matrix (d, d)."""
     return 8 * d * d
-
-
-def finds_leading(problem: Problem) -> bool:
-    """Return whether only the leading eigenvalues are found; a rule needs all."""
-    if isinstance(problem.wish, str) or problem.eigenvalues == "all":
-        return False
-    if problem.eigenvalues == "kept":
-        return True
-    if problem.d <= ALL_FOUND_COLUMNS:
-        return False
-    return not isinstance(problem.wish, int) or problem.wish <= most_leading(problem.d)
 
 
 class Covariance:
@@ -62,7 +48,7 @@ class Covariance:
         # hold the scatter, too.
         work = (
             leading_bytes(d, wish if isinstance(wish, int) else None)
-            if finds_leading(problem)
+            if finds_leading(d, wish, problem.eigenvalues)
             else scatter_spectrum_bytes(d)
         )
         saved = 4 * one if problem.keeps_sums else one
@@ -70,9 +56,9 @@ class Covariance:
         solving = sums + max(one + work, saved + directions_bytes(d, k))
         if d <= WIDE_COLUMNS:  # the sums and their correction, and the result of each block
             return Estimate("1", 2 * one, one, solving=solving, work=one)
-        # The sums; rows that wait, and twice while they are joined; for each thread, two products of a slab.
+        # The sums; rows that wait, the same joined, and those of the next blocks; per thread two products of a slab.
         joined = 8 * d * (JOINED_ROWS if n is None else min(n, JOINED_ROWS))
-        return Estimate("1", one + 3 * joined, work=2 * 8 * SLAB_ROWS * d, without_blocks=True, solving=solving)
+        return Estimate("1", one + 4 * joined, work=2 * 8 * SLAB_ROWS * d, without_blocks=True, solving=solving)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         if problem.d > WIDE_COLUMNS:
@@ -112,8 +98,6 @@ class Covariance:
         entries = rounding if problem.center or rounding_about_zero is None else rounding_about_zero
         spectrum = self._spectrum(S, entries, problem, centre.rows, problem.scale_rounding(rounding), run)
         solution = make_solution(problem, centre, scales.variances, scales.sigma, total, spectrum, lambda V: S @ V)
-        if len(spectrum.eigenvalues) < problem.d:
-            solution = solution._replace(squared_shares=_squared_shares(S, total))
         return solution._replace(statistic=Statistic.summed(moments, rounding)) if problem.keeps_sums else solution
 
     def _spectrum(
@@ -121,12 +105,6 @@ class Covariance:
     ) -> Spectrum:
         """Return the leading eigenpairs of S, or all; S has at most as many above 0 as there are `rows`."""
         wish = problem.wish
-        if not finds_leading(problem) or isinstance(wish, str):
+        if isinstance(wish, str) or not finds_leading(problem.d, wish, problem.eigenvalues):
             return spectrum_of_scatter(S, rounding, wish, scale_rounding)
         return leading_spectrum(S, rounding, min(wish, rows) if isinstance(wish, int) else wish, scale_rounding, run)
-
-
-def _squared_shares(S: Array, total: float) -> float:
-    """Return the sum of the squares of all eigenvalues of S (d, d), each divided by `total`, their sum."""
-    parts = (S[rows] / total for rows in slabs(len(S)))  # divided first, so that squares neither overflow nor underflow
-    return float(sum(np.einsum("ij,ij->", part, part) for part in parts))

@@ -1,4 +1,4 @@
-"""Which eigenvalues a fit finds and stores: all up to 1,000 columns, of more columns those that -k needs."""
+"""Which eigenvalues a fit finds and stores: all if there are up to 1,000, else those that -k needs."""
 
 from __future__ import annotations
 
@@ -69,6 +69,26 @@ def test_lapack_counts_where_eigenvalues_are_too_close() -> None:
     assert model.meta["certificate"]["proof"] == "lapack"
     assert len(model.eigenvalues) == 4
     assert model.meta["certificate"]["close_pairs"] == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("components", [1, 9, 0.6])
+@pytest.mark.parametrize("more", [{}, {"standardize": True}, {"center": False}], ids=str)
+def test_only_those_that_k_needs_are_found_from_inner_products(components: float, more: dict[str, Any]) -> None:
+    rng = np.random.default_rng(2)
+    X = (rng.standard_normal((1050, 30)) * np.linspace(9, 4, 30)) @ rng.standard_normal((30, 2200))
+    X += rng.standard_normal(X.shape) + 10
+    few = pcatool.fit(X, components=components, **more)
+    full = pcatool.fit(X, components=components, eigenvalues="all", **more)
+    k = full.k
+    assert few.meta["solver"] == full.meta["solver"] == "dual"
+    assert len(full.eigenvalues) >= 1050
+    assert (few.k, len(few.eigenvalues)) == (k, k)
+    assert few.meta["certificate"]["proof"] == "cholesky"
+    assert all(few.meta["certificate"]["vouched"])
+    assert np.abs(few.eigenvalues - full.eigenvalues[:k]).max() <= 1e-12 * full.eigenvalues[0]
+    assert np.abs(few.basis - full.basis).max() <= 1e-9
+    squares = np.sum((full.eigenvalues / full.total_variance) ** 2)
+    assert few.meta["squared_shares"] == pytest.approx(squares, rel=1e-12)
 
 
 def test_up_to_1000_columns_all_are_found_unless_only_the_kept_are_wanted() -> None:
