@@ -117,14 +117,8 @@ class Centre(NamedTuple):
     @property
     def mean(self) -> Array:
         """Column means in the units of the data, (d,)."""
-        return self.mean_and_rest[0]
-
-    @property
-    def mean_and_rest(self) -> tuple[Array, Array]:
-        """Column means in the units of the data, (d,), and the digits that these lack in one double, (d,)."""
         high, low = two_sum(self.origin, self.high)
-        mean = high + (low + self.low)
-        return mean, (high - mean) + (low + self.low)
+        return high + (low + self.low)
 
     def merge(self, other: Centre) -> tuple[Centre, Array, float]:
         """Return the centre of both groups of rows, delta (d,) and a weight.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.arrays import Array, ArraySum, Block
+from pcatool.arrays import Array, ArraySum, Block, empty_block, slabs
 from pcatool.linalg.moments import Centre, ColumnMomentsAccumulator
 from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing
@@ -94,22 +94,28 @@ class Randomized:
             centre, squares = rows.reduce(ColumnMomentsAccumulator(rows.origin))
         count = itertools.count(2)
 
-        mean, rest = centre.mean_and_rest
+        mean = centre.high + centre.low
 
         def product(V: Array, sigma: Array) -> Array:
             doing(f"pass {next(count)}")
-            W = V / sigma[:, None]  # instead of dividing all rows
 
             def of_block(block: Block) -> Array:
                 X, w = block
-                Y = X - mean if problem.center else X
-                return np.asarray(Y.T @ (Y @ W if w is None else w[:, None] * (Y @ W)))
+                Y = X
+                if problem.center or problem.standardize:
+                    Y = empty_block(*X.shape)
+                    for some in slabs(problem.d):  # a slab stays in the cache for all three steps
+                        part = Y[:, some]
+                        # Subtract the origin first: the mean in one double lacks digits if columns lie far from 0.
+                        np.subtract(X[:, some], centre.origin[some] if problem.center else 0.0, out=part)
+                        if problem.center:
+                            part -= mean[some]
+                        if problem.standardize:
+                            part /= sigma[some]
+                return np.asarray(Y.T @ (Y @ V if w is None else w[:, None] * (Y @ V)))
 
             total = rows.reduce(ArraySum(of_block, V.nbytes))
             release_free_memory()  # what reading has freed would come on top of the work on the directions
-            if problem.center:  # the mean in one double lacks digits if columns lie far from 0
-                total -= np.outer(rest, centre.weight * (rest @ W))
-            total /= sigma[:, None]
             return total
 
         return by_products(centre, squares, product, problem)
