@@ -146,9 +146,9 @@ class ParquetData:
         )
 
     def by_columns(self, *, again: bool = False) -> parquet.ParquetFile:
-        """Return a reader for `read_columns`; with `again`, one of its own for another thread.
+        """Return a reader for a few columns of a row group; with `again`, one of its own for another thread.
 
-        From a store, each call of `read_columns` fetches its columns together.
+        From a store, this reader fetches these columns together.
         """
         return self.open_again(self.metadata, together=True) if again or self._opened.remote else self.file
 
@@ -166,15 +166,18 @@ class ParquetData:
         """Return the numbers of the Parquet leaf columns that store these columns, in order."""
         return [leaf for column in columns for leaf in self._layout.leaves[column]]
 
-    def batches(self, rows: int, columns: Sequence[int], groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, rows: int, columns: Sequence[int], groups: Sequence[int], file: parquet.ParquetFile | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """Yield these columns of some row groups, as record batches of up to `rows` rows.
 
-        Columns are given by number, since names may occur twice or contain the dots that separate nested names.
+        `file` is the reader to use, from `by_columns`, or None for `self.file`. Columns are given by number, since
+        names may occur twice or contain the dots that separate nested names.
         """
         leaves = self.leaves(columns)
         if not groups:
             return
-        reader: Any = self.file.reader
+        reader: Any = (file or self.file).reader
         # Prefetched row groups are read one at a time, so that the bytes of one are freed before the next is fetched.
         portions = [[group] for group in groups] if self._whole_groups else [groups]
         try:
@@ -218,19 +221,6 @@ class ParquetData:
         finally:
             self._opened.close()
             self.free_footer()
-
-    def read_columns(self, file: parquet.ParquetFile, group: int, columns: Sequence[int]) -> pa.Table:
-        """Return these columns of a row group; `file` is the reader to use, `self.file` or one from `open_again`."""
-        reader: Any = file.reader
-        read = partial(reader.read_row_group, group, column_indices=self.leaves(columns), use_threads=False)
-        try:
-            table = self._read(read)
-            if len(table) != self.metadata.row_group(group).num_rows:
-                raise _wrong_rows(len(table), self.metadata.row_group(group).num_rows)
-            self._check(table, columns)
-        except (pa.ArrowException, OSError) as error:
-            raise self._damaged_error(error) from None
-        return table
 
     def _sample(self, column: int) -> pa.Array | None:
         """Return the first batch of a column with a value in it; None if all cells are missing.

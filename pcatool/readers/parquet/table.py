@@ -23,7 +23,7 @@ from pcatool.options import TableOptions
 from pcatool.progress import Reporter
 from pcatool.readers.arrow_columns import may_exceed_double
 from pcatool.readers.arrow_parts import ArrowPart, ArrowRows, BadValue, by_column, fill
-from pcatool.readers.base import Batch, Column, Feature, Part, has_above_2_53, rows_at_once
+from pcatool.readers.base import Batch, Column, Feature, Part, rows_at_once
 from pcatool.readers.opener import OpenedInput
 from pcatool.readers.parquet.file import ParquetData, largest_group_bytes, reads_columns_singly
 from pcatool.readers.parquet.transposed import TransposedGroup, TransposedInMemory, TransposedPart
@@ -35,9 +35,24 @@ __all__ = ["ParquetTable", "columns_at_once"]
 MOST_COLUMNS = 1024
 
 
-def portion_columns(rows: int, d: int) -> int:
-    """Return how many columns are read together to transpose a row group of d columns."""
-    return columns_at_once(rows, PORTION_IN_MEMORY_BYTES if 8 * rows * d <= IN_MEMORY_BYTES else PORTION_BYTES)
+class Portion(NamedTuple):
+    """How much of a row group a thread reads at a time to transpose the row group."""
+
+    columns: int
+    rows: int  # of these columns; a multiple of the height of the blocks, or all rows
+
+    @classmethod
+    def of(cls, rows: int, d: int, height: int) -> Portion:
+        """Return the portion for a row group of d columns, which is transposed to blocks of `height` rows."""
+        size = PORTION_IN_MEMORY_BYTES if 8 * rows * d <= IN_MEMORY_BYTES else PORTION_BYTES
+        columns = columns_at_once(rows, size)
+        most = min(size // (8 * columns), MOST_SLAB_ROWS)
+        return cls(columns, min(height * max(most // height, 1), max(rows, 1)))
+
+    @property
+    def size(self) -> int:
+        """Bytes of the numbers."""
+        return 8 * self.columns * self.rows
 
 
 def columns_at_once(rows: int, size: int) -> int:
@@ -99,8 +114,11 @@ IN_MEMORY_BYTES, MOST_OPEN_IN_MEMORY = 32 << 20, 32 << 20
 # threads hold at once. In memory they are few: the small pieces that a thread frees leave holes between the others.
 PORTION_BYTES, PORTION_IN_MEMORY_BYTES = 4 << 20, 2 << 20
 MOST_HELD_COLUMNS = 128 << 20
-# Copies of the columns that a thread holds: Arrow's chunks, these joined to one array, and the numbers.
-PORTION_COPIES = 3
+# Most rows of these columns that are read at a time, so that memory does not grow with the rows of a row group.
+MOST_SLAB_ROWS = 1 << 17
+# Copies of the columns that a thread holds: Arrow's chunks, these joined to one array, and the numbers. Where it reads
+# only some of their rows at a time, the open columns count too, and SLAB_HOLES bytes of freed pieces of any size.
+PORTION_COPIES, SLAB_HOLES = 3, 5 << 20
 # Bytes of the footer in memory, decoded and as read: per column, per column and row group, and per column for each
 # further reader of the file.
 CONTENTS_COLUMN, CONTENTS_CHUNK, CONTENTS_READER = 2 << 10, 1 << 10, 1 << 8
@@ -248,7 +266,10 @@ class ParquetTable:
         """
         d = sum(feature.element is None for feature in features)
         rows, numbers = max(self.group_rows, default=0), self._group_bytes(d)
-        portion = PORTION_COPIES * 8 * rows * portion_columns(rows, d)
+        at_a_time = Portion.of(rows, d, block_rows(len(features)))
+        portion = PORTION_COPIES * at_a_time.size
+        if at_a_time.rows < rows:
+            portion += OPEN_COLUMN * at_a_time.columns + SLAB_HOLES
         several = self._opened.one_of_many or len(self.group_rows) > 1
         at_once = 2 if several else 1  # one is filled, one still in use
         reader = CONTENTS_READER * int(self._data.metadata.num_columns)
@@ -318,31 +339,36 @@ class ParquetTable:
                     raise
                 yield from self._by_rows(features, passthrough, groups[at:])
                 return
-            beside = self._blocks(group, streamed, transposed)
+            beside = self._slabs(group, streamed, transposed.height)
             for start, arrays in zip(transposed.starts, beside, strict=True):
                 self._rows_out = first_row - self._first_row + min(start + transposed.height, transposed.rows)
                 rows = ArrowRows(self.name, features, self.columns, first_row + start)
                 yield TransposedPart(rows, transposed, places, start, arrays, passthrough)
             first_row += transposed.rows
 
-    def _blocks(self, group: int, columns: list[int], transposed: TransposedGroup) -> Iterator[dict[int, pa.Array]]:
-        """Yield these columns of a row group, by column number, for each block of the transposed group."""
+    def _slabs(
+        self, group: int, columns: list[int], height: int, file: parquet.ParquetFile | None = None
+    ) -> Iterator[dict[int, pa.Array]]:
+        """Yield these columns of a row group, by column number, in slabs of `height` rows; the last may be shorter.
+
+        `file` is the reader to use, by default that of the table. Without columns, the slabs are empty.
+        """
+        rows = self.group_rows[group]
         if not columns:
-            yield from ({} for _ in transposed.starts)
+            yield from ({} for _ in range(0, rows, height))
             return
         waiting: list[pa.RecordBatch] = []
-        height = rows = 0
-        for batch in self._data.batches(transposed.height, columns, [group]):
+        waiting_rows = done = 0
+        for batch in self._data.batches(height, columns, [group], file):
             while len(batch):  # a batch may have fewer rows than were asked for, as where a dictionary changes
-                waiting.append(batch.slice(0, transposed.height - height))
-                batch = batch.slice(len(waiting[-1]))
-                height, rows = height + len(waiting[-1]), rows + len(waiting[-1])
-                if height == transposed.height or rows == transposed.rows:
-                    yield {
-                        column: _joined(pa.chunked_array([one.column(i) for one in waiting]))
-                        for i, column in enumerate(columns)
-                    }
-                    waiting, height = [], 0
+                waiting.append(batch.slice(0, height - waiting_rows))
+                taken = len(waiting[-1])
+                batch, waiting_rows, done = batch.slice(taken), waiting_rows + taken, done + taken
+                if waiting_rows == height or done == rows:
+                    chunks = zip(columns, zip(*(one.columns for one in waiting), strict=True), strict=True)
+                    slab = {column: _joined(pa.chunked_array(arrays)) for column, arrays in chunks}
+                    waiting, waiting_rows = [], 0
+                    yield slab
 
     def _transpose(
         self, group: int, features: tuple[Feature, ...], places: Sequence[int], first_row: int, run: Runner
@@ -351,11 +377,10 @@ class ParquetTable:
 
         The columns are the features at `places`. `first_row` is the number in the file of the first row of the group.
         """
-        metadata = self._data.metadata
-        rows, d = metadata.row_group(group).num_rows, len(places)
+        rows, d = self.group_rows[group], len(places)
         create = TransposedInMemory if 8 * rows * d <= IN_MEMORY_BYTES else TransposedGroup
         transposed = create(rows, d, block_rows(len(features)))
-        step = portion_columns(rows, d)
+        portion = Portion.of(rows, d, transposed.height)
         readers = [self._data.by_columns()]
 
         def fill(first: int) -> None:
@@ -363,42 +388,21 @@ class ParquetTable:
                 reader = readers.pop()
             except IndexError:
                 reader = self._data.by_columns(again=True)
-            self._write(transposed, group, reader, features, places[first : first + step], first, first_row)
+            chosen = places[first : first + portion.columns]
+            wanted = tuple(features[j] for j in chosen)
+            columns = sorted(by_column(wanted))
+            starts = range(0, rows, portion.rows)
+            for start, arrays in zip(starts, self._slabs(group, columns, portion.rows, reader), strict=True):
+                height = min(portion.rows, rows - start)
+                part = ArrowPart(self.name, height, arrays, wanted, (), self.columns, first_row + start)
+                transposed.add(first, start, part, chosen)
             readers.append(reader)
 
-        most = max(1, MOST_HELD_COLUMNS // (PORTION_COPIES * 8 * max(rows, 1) * step))
-        for _ in run(fill, range(0, d, step), most=most):
+        most = max(1, MOST_HELD_COLUMNS // max(PORTION_COPIES * portion.size, 1))
+        for _ in run(fill, range(0, d, portion.columns), most=most):
             pass
         release_free_memory()  # pieces of freed columns, too small for the blocks that follow
         return transposed
-
-    def _write(
-        self,
-        transposed: TransposedGroup,
-        group: int,
-        reader: parquet.ParquetFile,
-        features: tuple[Feature, ...],
-        places: Sequence[int],
-        first: int,
-        first_row: int,
-    ) -> None:
-        """Read the features at `places` by `reader`, and write them to `transposed` from column `first` on."""
-        chosen = tuple(features[j] for j in places)
-        columns = sorted(by_column(chosen))
-        table = self._data.read_columns(reader, group, columns)
-        arrays = {column: _joined(table.column(i)) for i, column in enumerate(columns)}
-
-        def part(start: int, rows: int) -> ArrowPart:
-            cut = {column: array.slice(start, rows) for column, array in arrays.items()}
-            return ArrowPart(self.name, rows, cut, chosen, (), self.columns, first_row + start)
-
-        X = part(0, transposed.rows).batch().X
-        transposed.write(first, X)
-        if any(may_exceed_double(array.type) for array in arrays.values()) and has_above_2_53(X):
-            for start in transposed.starts:
-                rounded = part(start, min(transposed.height, transposed.rows - start)).batch().rounded()
-                if rounded is not None:
-                    transposed.add_rounded(start, rounded._replace(feature=places[rounded.feature]))
 
 
 def streamed_columns(features: Sequence[Feature], passthrough: Sequence[int]) -> list[int]:

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from pcatool.arrays import Array, empty_block
-from pcatool.readers.arrow_parts import ArrowRows, BadValue, by_column, fill
-from pcatool.readers.base import Batch, RoundedCell
+from pcatool.readers.arrow_columns import may_exceed_double
+from pcatool.readers.arrow_parts import ArrowPart, ArrowRows, BadValue, by_column, fill
+from pcatool.readers.base import Batch, RoundedCell, has_above_2_53
 from pcatool.resources import Spool
 
 __all__ = ["TransposedGroup", "TransposedInMemory", "TransposedPart"]
@@ -37,21 +38,34 @@ class TransposedGroup:
         """Numbers of the first rows of the blocks, counted from 0 in the row group."""
         return range(0, self.rows, self.height)
 
-    def write(self, first: int, X: Array) -> None:
-        """Write X (rows, g) as the columns `first` to `first + g - 1`, with one write for each block."""
-        for start in self.starts:
-            part = X[start : start + self.height]
-            self._spool.put([part.ravel(order="F").data.cast("B")], 8 * (start * self.d + first * len(part)))
+    def add(self, first: int, start: int, part: ArrowPart, places: Sequence[int]) -> None:
+        """Write the features of `part` as the columns from `first` on, from row `start` on, where a block begins.
+
+        `places` are the positions of these features among all features of the table. Raises DataError.
+        """
+        X = part.batch().X
+        self.write(first, start, X)
+        if any(may_exceed_double(array.type) for array in part.arrays.values()) and has_above_2_53(X):
+            for at in range(0, part.rows, self.height):
+                cut = {column: array.slice(at, self.height) for column, array in part.arrays.items()}
+                rows = min(self.height, part.rows - at)
+                cell = part._replace(rows=rows, arrays=cut, first_row=part.first_row + at).batch().rounded()
+                if cell is not None:
+                    cell = cell._replace(feature=places[cell.feature])
+                    self._rounded.setdefault(start + at, []).append(cell)
+
+    def write(self, first: int, start: int, X: Array) -> None:
+        """Write X (r, g) as columns from `first` on, from row `start` on, with one write for each block."""
+        for at in range(0, len(X), self.height):
+            part = X[at : at + self.height]
+            offset = (start + at) * self.d + first * len(part)
+            self._spool.put([part.ravel(order="F").data.cast("B")], 8 * offset)
 
     def block(self, start: int) -> Array:
         """Return the rows from `start` to the end of the block, (h, d) with h at most `height`."""
         block = empty_block(min(self.height, self.rows - start), self.d)
         self._spool.get(block.T.data.cast("B"), 8 * start * self.d)
         return block
-
-    def add_rounded(self, start: int, cell: RoundedCell) -> None:
-        """Keep a rounded cell of the block that begins at row `start`; `cell.row` counts from there."""
-        self._rounded.setdefault(start, []).append(cell)
 
     def rounded(self, start: int) -> RoundedCell | None:
         """Return the rounded cell in the leftmost column of those kept for the block at `start`; None without one."""
@@ -64,9 +78,9 @@ class TransposedInMemory(TransposedGroup):
     def _create(self) -> None:
         self._X = empty_block(self.rows, self.d)
 
-    def write(self, first: int, X: Array) -> None:
-        """Write X (rows, g) as the columns `first` to `first + g - 1`."""
-        self._X[:, first : first + X.shape[1]] = X
+    def write(self, first: int, start: int, X: Array) -> None:
+        """Write X (r, g) as columns from `first` on, from row `start` on."""
+        self._X[start : start + len(X), first : first + X.shape[1]] = X
 
     def block(self, start: int) -> Array:
         """Return the rows from `start` to the end of the block, (h, d) with h at most `height`."""

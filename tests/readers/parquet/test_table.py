@@ -351,10 +351,10 @@ def test_a_temporary_file_that_cannot_be_written_is_done_without(
     expected = kept_of(file, "c1")
     written = TransposedGroup.write
 
-    def full(self: TransposedGroup, first: int, X: Any) -> None:
-        if len(X) > 100:
+    def full(self: TransposedGroup, first: int, start: int, X: Any) -> None:
+        if self.rows > 100:
             raise FileError("the disk is full", "")
-        written(self, first, X)
+        written(self, first, start, X)
 
     monkeypatch.setattr(TransposedGroup, "write", full)
     assert kept_of(file, "c1") == expected
@@ -581,12 +581,22 @@ def test_columns_in_rows_out(rows: int, d: int, threads: int, monkeypatch: pytes
         return iter(np.random.default_rng(0).permutation(np.arange(0, d, 3)).tolist())
 
     with Threads(threads) as pool:
-        for _ in pool.map(lambda at: turned.write(at, np.asfortranarray(X[:, at : at + 3])), portions()):
+        for _ in pool.map(lambda at: turned.write(at, 0, np.asfortranarray(X[:, at : at + 3])), portions()):
             pass
         blocks = list(pool.map(turned.block, turned.starts))
     assert [len(block) for block in blocks] == [min(HEIGHT, rows - at) for at in range(0, rows, HEIGHT)]
     assert all(block.flags.f_contiguous for block in blocks)
     assert same_bits(np.concatenate([np.empty((0, d)), *blocks]), X)
+
+
+@pytest.mark.parametrize("d", [40, 784, 4000])
+@pytest.mark.parametrize("rows", [1, 1000, 16_384, 131_072, 1_000_000, 1 << 28])
+def test_what_is_read_at_a_time_does_not_grow_with_the_rows(rows: int, d: int) -> None:
+    height = block_rows(d)
+    portion = reader.Portion.of(rows, d, height)
+    assert portion.size <= max(reader.PORTION_BYTES, 8 * height)
+    assert portion.rows == rows or portion.rows % height == 0
+    assert portion.columns == columns_at_once(rows, reader.PORTION_BYTES) or 8 * rows * d <= reader.IN_MEMORY_BYTES
 
 
 @pytest.mark.parametrize(
