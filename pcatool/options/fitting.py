@@ -31,7 +31,6 @@ from pcatool.resources import parse_size
 
 __all__ = [
     "ADDITIVE_SOLVERS",
-    "EIGENVALUES",
     "MAX_UPDATABLE_COLUMNS",
     "MISSING_POLICIES",
     "USE_THREADS",
@@ -53,9 +52,6 @@ WEIGHTS_KINDS = ("frequency", "reliability")
 
 # Largest number of columns for which the sums over rows are kept by default: they take 8 MB.
 MAX_UPDATABLE_COLUMNS = 1024
-
-# Values of --eigenvalues.
-EIGENVALUES = ("auto", "all", "kept")
 
 # Values of --missing in a fit.
 MISSING_POLICIES = ("error", "drop", "mean", "em")
@@ -288,7 +284,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         group="model",
         help="Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. "
         "all: all, which scree --rules needs. kept: those of the kept components.",
-        choices=lambda: EIGENVALUES,
+        choices=lambda: ("auto", "all", "kept"),
         kept=Setting(methods=("pca",)),
     )
     whiten: str = option(

@@ -41,8 +41,7 @@ __all__ = [
     "uncertain_divisor",
 ]
 
-# Rounding error of one centred cell, of the mean and of the sums, in units of eps times the standard deviation of the
-# column.
+# Rounding error of a centred cell, of the mean and of the sums, in eps times the standard deviation of the column.
 CELL_ROUNDING = 4.0
 
 # Largest count that a double holds exactly.
@@ -73,7 +72,7 @@ class Problem(NamedTuple):
     needs_small_eigenvalues: bool = False  # whether the scores will be divided by small eigenvalues
     keeps_sums: bool = False  # whether the solution keeps the sums over rows, so that rows can be added later
     rows_centered: bool = False  # whether each row is centred on its own mean
-    eigenvalues: str = "auto"  # which eigenvalues to find, of `options.fitting.EIGENVALUES`
+    eigenvalues: str = "auto"  # which eigenvalues to find: auto, all or kept
 
     @property
     def d(self) -> int:

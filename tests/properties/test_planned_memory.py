@@ -42,6 +42,8 @@ FITS = (
     Job(Table("parquet", 300, 15_000), ("-k", "10", "--center-rows")),
     Job(Table("holed", 300, 15_000), ("-k", "10", "--missing", "mean")),
     Job(Table("csv", 100_000, 20), ("-k", "cross-validation")),
+    Job(Table("parquet", 40_000, 300), ("-k", "10", "--keep", "f3"), scores=True),
+    Job(Table("parquet", 300_000, 40), ("-k", "10", "--threads", "1")),
     Job(Table("parquet", 20, 12_000, files=6), ("-k", "10", "--solver", "randomized")),
     Job(Table("parquet", 20, 12_000, files=5), ("-k", "10")),
     Job(Table("csv", 1000, 1000, files=3), ("-k", "10", "--solver", "svd")),

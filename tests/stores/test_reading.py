@@ -131,6 +131,22 @@ def test_of_parquet_only_what_is_needed_is_fetched(store: Store, table: pa.Table
     assert cable.carried["down"] < len(data) / 5
 
 
+def test_columns_of_a_large_row_group_that_is_transposed_are_fetched_together(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each portion of columns is one request, where every column alone would be several."""
+    monkeypatch.setattr("pcatool.readers.parquet.file.MOST_FETCHED", 1)
+    wide = pa.table({f"c{j}": np.random.default_rng(j).normal(size=40_000) for j in range(30)})
+    data = as_parquet(wide, 40_000)
+    (tmp_path / "w.parquet").write_bytes(data)
+    source = store.put("w.parquet", data)
+    with store.requests() as asked:
+        assert app.run(["fit", source, "-k", "3", "-o", str(tmp_path / "m.npz")]) == 0
+    assert len(asked) <= 6 + 6, asked  # five portions of six columns
+    assert app.run(["fit", str(tmp_path / "w.parquet"), "-k", "3", "-o", str(tmp_path / "local.npz")]) == 0
+    assert (tmp_path / "m.npz").read_bytes() == (tmp_path / "local.npz").read_bytes()
+
+
 def code_and_text(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     code = run_and_report(lambda: app.run(words), debug=False)
     return code, capsys.readouterr().err.rpartition("pcatool: error: ")[2].strip()

@@ -114,7 +114,8 @@ class ParquetData:
         try:
             remote = opened.remote
             metadata = FileWithoutNames(opened.seekable(), buffer_size=BUFFER).metadata if remote else None
-            self._whole_groups = remote and largest_group_bytes(metadata) <= MOST_FETCHED
+            # Whether a row group is fetched from a store as a whole, with all columns that are read.
+            self.whole_groups = remote and largest_group_bytes(metadata) <= MOST_FETCHED
             self._buffer = _remote_buffer(metadata) if remote else BUFFER
             self.file = self.open_again(metadata)
             self.schema: pa.Schema = self.file.schema_arrow
@@ -140,7 +141,7 @@ class ParquetData:
         return FileWithoutNames(
             self._opened.seekable(),
             metadata=metadata,
-            pre_buffer=self._whole_groups or (together and self._opened.remote),
+            pre_buffer=self.whole_groups or (together and self._opened.remote),
             buffer_size=self._buffer,
             page_checksum_verification=True,
         )
@@ -179,7 +180,7 @@ class ParquetData:
             return
         reader: Any = (file or self.file).reader
         # Prefetched row groups are read one at a time, so that the bytes of one are freed before the next is fetched.
-        portions = [[group] for group in groups] if self._whole_groups else [groups]
+        portions = [[group] for group in groups] if self.whole_groups else [groups]
         try:
             for portion in portions:
                 batches = reader.iter_batches(rows, row_groups=portion, column_indices=leaves, use_threads=False)

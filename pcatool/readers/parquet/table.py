@@ -106,8 +106,8 @@ COMPUTE = 10 << 20
 # of each element in its row; and two of freed memory of the file before, into which the next file's do not fit.
 VECTOR_COPIES = 5
 # If the open columns together would take more bytes than MOST_OPEN, row groups are transposed through a temporary file.
-# A row group of at most IN_MEMORY_BYTES of numbers is transposed in memory. From a store, each portion of columns is a
-# request: there, and where the temporary file cannot be written, up to MOST_OPEN_BY_ROWS bytes are open instead.
+# A row group of at most IN_MEMORY_BYTES of numbers is transposed in memory. Where a store gives a row group in one
+# piece, or the temporary file cannot be written, up to MOST_OPEN_BY_ROWS bytes are open instead.
 MOST_OPEN, MOST_OPEN_BY_ROWS = 32 << 20, 160 << 20
 IN_MEMORY_BYTES, MOST_OPEN_IN_MEMORY = 32 << 20, 32 << 20
 # When transposing: bytes of the columns that are read together, through a file and in memory, and of all columns that
@@ -305,7 +305,7 @@ class ParquetTable:
 
     def _must_transpose(self, features: tuple[Feature, ...]) -> bool:
         """Whether row groups are transposed, since the open columns of these features would take too much memory."""
-        most = MOST_OPEN_BY_ROWS if self._opened.remote else MOST_OPEN
+        most = MOST_OPEN_BY_ROWS if self._data.whole_groups else MOST_OPEN
         if self._group_bytes(len(features)) <= IN_MEMORY_BYTES:
             most = min(most, MOST_OPEN_IN_MEMORY)
         return self._open_bytes(list(by_column(features)), SAFE_COPIES) > most
