@@ -59,8 +59,9 @@ def fit(
 def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
     """Return the plan of a fit of `data` as a dict, without fitting: solver, reason, rows, columns, passes, peak_bytes.
 
-    `refusal` is in the dict only if `fit` would refuse to use so much memory: the text of the error. Settings: those of
-    `fit`.
+    `rows_kept` is in the dict only if the fit keeps its rows for several passes: the bytes in memory and in a temporary
+    file, and the folder of the file. `refusal` is in the dict only if `fit` would refuse to use so much memory or disk:
+    the text of the error. Settings: those of `fit`.
 
     >>> import pcatool
     >>> pcatool.plan("sample_data/houses.csv")["solver"]
