@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
-from pcatool.arrays import Array, Runner, block_rows, run_serially
+from pcatool.arrays import Runner, block_rows, run_serially
 from pcatool.errors import BadCell, DataError, UsageError, check_memory, reword_for_only_feature, show
 from pcatool.readers.arrow_columns import column_of, has_value, plain_column
 from pcatool.readers.arrow_parts import ArrowPart
@@ -309,18 +309,19 @@ class ArrayTable(MemoryTable):
         for at in range(0, len(self._array), height):
             rows = self._array[at : at + height]
             X = rows if whole else rows[:, chosen]
-            yield ArrayPart(np.asfortranarray(X, dtype=np.float64), [pa.array(rows[:, c]) for c in passthrough], at)
+            yield ArrayPart(X, [pa.array(rows[:, c]) for c in passthrough], at)
 
 
 class ArrayPart(NamedTuple):
-    """A part of an array, already float64."""
+    """A part of an array; `batch` makes float64 of its numbers, in the thread that calls it."""
 
-    X: Array  # (n, d)
+    numbers: NDArray[Any]  # (n, d)
     passthrough: list[pa.Array]
     first_row: int  # number in the array of the first row, from 0
 
     def batch(self) -> Batch:
-        return Batch(self.X, self.passthrough, self.place, all_finite(self.X), partial(count_in_numbers, self.X))
+        X = np.asfortranarray(self.numbers, dtype=np.float64)
+        return Batch(X, self.passthrough, self.place, all_finite(X), partial(count_in_numbers, X))
 
     def place(self, row: int) -> str:
         return f"the array, row {self.first_row + row + 1}"

@@ -16,8 +16,9 @@ from pcatool.arrays import Array
 from pcatool.errors import DataError, UsageError
 from pcatool.options import SelectOptions, TableOptions
 from pcatool.progress import Reporter
+from pcatool.readers.base import Feature
 from pcatool.readers.inputs import Inputs
-from pcatool.readers.memory_tables import ArrowTable, in_memory
+from pcatool.readers.memory_tables import ArrayPart, ArrayTable, ArrowTable, in_memory
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import checked_batches
 from readers.reading import same_bits
@@ -203,3 +204,16 @@ def test_columns_of_pandas_that_arrow_has_no_type_for() -> None:
 def test_columns_have_names_whatever_the_table_is_called() -> None:
     assert not ArrowTable(pa.table({"a": [1.0]}), name="sales").nameless
     assert in_memory(np.array([[1.0, "2"]], dtype=object)).nameless
+
+
+def test_the_rows_of_an_array_are_copied_by_the_thread_that_works_on_them() -> None:
+    """Parts are handed out one after the other, so that a copy there would leave threads without work."""
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    table = ArrayTable(X)
+    (part,) = table.parts([Feature(f"c{j}", j) for j in range(3)], ())
+    assert isinstance(part, ArrayPart)
+    assert np.shares_memory(part.numbers, X)
+    found = part.batch().X
+    assert found.flags.f_contiguous
+    assert not np.shares_memory(found, X)
+    assert np.array_equal(found, X)
