@@ -36,7 +36,7 @@ MOST_COLUMNS = 1024
 
 
 class Portion(NamedTuple):
-    """How much of a row group a thread reads at a time to transpose the row group."""
+    """The part of a row group that a thread reads at a time, to transpose the row group."""
 
     columns: int
     rows: int  # of these columns; a multiple of the height of the blocks, or all rows
