@@ -49,6 +49,10 @@ from pcatool.resources import release_free_memory
 
 __all__ = ["leading_bytes", "leading_spectrum", "leading_spectrum_of_gram"]
 
+# Share by which the eigenvalues found exceed a requested share of the trace: the total variance, which decides on the
+# number of components, may be computed in another order.
+ROUNDED_SHARE = 1e-13
+
 # The largest Lanczos space has d // SPACE_DIVISOR vectors.
 SPACE_DIVISOR = 3
 
@@ -165,7 +169,7 @@ def _by_lanczos(S: Array, unit: float, wish: int | float, run: Runner) -> EigenP
     def count_needed(values: Array) -> int | None:
         if isinstance(wish, int):
             return wish if wish <= len(values) else None
-        return count_for_share(values, total, wish)
+        return count_for_share(values, total, wish * (1 + ROUNDED_SHARE))
 
     count = wish if isinstance(wish, int) else None
     if count is not None and count > most_leading(d):
