@@ -148,23 +148,25 @@ def _leading_eigenpairs(S: Array, wish: int | float, run: Runner) -> Known | Non
     d = len(S)
     with threads(1):
         unit = 2.0 ** -math.frexp(float(np.trace(S)))[1]  # a power of two: products with it are exact
-        pairs = _by_lanczos(S, unit, wish, run)
-        top = None if pairs is None else _proved_bound(S, unit, pairs, run)
+
+        def apply(V: Array) -> Array:
+            V = np.ascontiguousarray(V)
+            return np.concatenate(list(run(lambda rows: S[rows] @ V, slabs(d)))) * unit
+
+        pairs = _by_lanczos(apply, d, float(np.trace(S)) * unit, wish)
+        known = None if pairs is None else _proved(S, unit, pairs, apply, run)
         release_free_memory()
-        if pairs is not None and top is not None:
-            own = pairs.residual + 2 * backward_error(d, pairs.values[0])
-            return Known(unit, pairs.values, pairs.vectors, own, top, "lanczos")
     del pairs
-    return _by_lapack(S, unit, wish + 1) if isinstance(wish, int) and wish < d else None
+    if known is None and isinstance(wish, int) and wish < d:
+        return _by_lapack(S, unit, wish + 1)
+    return known
 
 
-def _by_lanczos(S: Array, unit: float, wish: int | float, run: Runner) -> EigenPairs | None:
-    """Return the leading eigenpairs of S times `unit` by Lanczos; None if its space would be too large."""
-    d, parts, total = len(S), slabs(len(S)), float(np.trace(S)) * unit
+def _by_lanczos(apply: Callable[[Array], Array], d: int, total: float, wish: int | float) -> EigenPairs | None:
+    """Return the leading eigenpairs of a matrix (d, d) by Lanczos; None if its space would be too large.
 
-    def apply(V: Array) -> Array:
-        V = np.ascontiguousarray(V)
-        return np.concatenate(list(run(lambda rows: S[rows] @ V, parts))) * unit
+    `apply` multiplies by the matrix, and `total` is its trace.
+    """
 
     def count_needed(values: Array) -> int | None:
         if isinstance(wish, int):
@@ -175,6 +177,20 @@ def _by_lanczos(S: Array, unit: float, wish: int | float, run: Runner) -> EigenP
     if count is not None and count > most_leading(d):
         return None
     return leading_pairs(apply, d, count_needed, max_space=d // SPACE_DIVISOR, fixed_count=count)
+
+
+def _proved(S: Array, unit: float, pairs: EigenPairs, apply: Callable[[Array], Array], run: Runner) -> Known | None:
+    """Return the `pairs`, if it is proved that they are the leading ones of S times `unit`, else None.
+
+    k eigenvalues lie, in order, within the norm of the residual of the k values (Kahan 1967; Parlett 1980, 11.5). They
+    are the leading ones if all others are below the last value by more than this norm.
+    """
+    t, V = pairs.values, pairs.vectors
+    residual = float(np.linalg.norm(apply(V) - V * t)) + 2 * backward_error(len(S), t[0])
+    top = _proved_bound(S, unit, pairs, run)
+    if top is None or not top < t[-1] - residual:
+        return None
+    return Known(unit, t, V, np.full(len(t), residual), top, "lanczos")
 
 
 def _proved_bound(S: Array, unit: float, pairs: EigenPairs, run: Runner) -> float | None:
