@@ -143,7 +143,7 @@ class Estimate(NamedTuple):
     again: int = 0  # bytes in further passes over the rows, if more than in the first, without the results of blocks
     solving: int = 0  # bytes after all passes, if more than before
     work: int = 0  # working bytes of a thread for one block, without copies of the block
-    copies: int = 1  # copies of its block that a thread makes
+    copies: int = 1  # copies of its block that a thread makes; one in the first of several passes
     height: int = 0  # smaller blocks are joined until they have this many rows
     merging: int = 0  # bytes to merge two results, while other threads work
     without_blocks: bool = False  # whether no thread works on blocks of rows: they are joined or compressed

@@ -403,14 +403,17 @@ def _peaks(need: Estimate, problem: Problem, rows: int | None, threads: int, rea
     if rows is not None:
         waiting = min(waiting, -(-rows // joined_rows(d, height)) or 1)
 
-    def under_way(tasks: int) -> int:
-        blocks = 0 if need.without_blocks else blocks_bytes(d, rows, threads, need.copies, height=height, most=tasks)
+    def under_way(tasks: int, copies: int) -> int:
+        blocks = 0 if need.without_blocks else blocks_bytes(d, rows, threads, copies, height=height, most=tasks)
         return blocks + tasks * need.result + min(threads, tasks) * need.work
 
     # A new task begins only after a result is merged, so one task less is in work during the merge.
-    of_pass = max(under_way(waiting), under_way(waiting - 1) + need.merging)
-    first = bytes_with_reading(need.bytes + of_pass, reading, d, None if need.without_blocks else problem.n)
-    later = max(need.again + of_pass, need.solving)
+    def of_pass(copies: int) -> int:
+        return max(under_way(waiting, copies), under_way(waiting - 1, copies) + need.merging)
+
+    working = need.bytes + of_pass(1 if need.again else need.copies)
+    first = bytes_with_reading(working, reading, d, None if need.without_blocks else problem.n)
+    later = max(need.again + of_pass(need.copies), need.solving)
     return total_bytes(d, first), total_bytes(d, max(first, later + _left_of(reading)))
 
 

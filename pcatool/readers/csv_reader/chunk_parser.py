@@ -120,7 +120,7 @@ CONVERTER_BYTES = 15_000
 
 # Bytes for each column to open a file while another is read, and of freed memory that does not fit the next file's
 # chunks, which have other lengths: measured with 15,000 to 37,000 columns.
-OPENING_BYTES = 2_700
+OPENING_BYTES = 1_000
 
 # Most columns that are not features in a folded table, such as names of the rows: their cells are found one by one.
 FEW_OTHERS = 16
