@@ -269,7 +269,8 @@ class ParquetTable:
         at_a_time = Portion.of(rows, d, block_rows(len(features)))
         portion = PORTION_COPIES * at_a_time.size
         if at_a_time.rows < rows:
-            portion += OPEN_COLUMN * at_a_time.columns + SLAB_HOLES
+            stored = largest_group_bytes(self._data.metadata) * at_a_time.columns // max(d, 1)
+            portion += min(OPEN_COLUMN * at_a_time.columns, stored) + SLAB_HOLES
         several = self._opened.one_of_many or len(self.group_rows) > 1
         at_once = 2 if several else 1  # one is filled, one still in use
         reader = CONTENTS_READER * int(self._data.metadata.num_columns)
