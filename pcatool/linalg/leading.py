@@ -8,7 +8,7 @@ steps:
    S do (Weyl): none was missed. Rounding moves the eigenvalues of M by less than its trace times (d + 3) eps / 2
    (Rump 2006, BIT 46, "Verification of positive definiteness"; Demmel 1989).
 3. If Lanczos needs too many vectors, if the eigenvalues k and k + 1 are too close, or if the factorisation fails,
-   LAPACK computes k + 1 eigenvectors; for a share of the variance, `eigen.spectrum_of_scatter` computes all.
+   LAPACK computes k + 1 eigenvectors. If it finds fewer, and for a share of the variance, all are computed.
 
 Every product and factorisation is cut into tasks whose sizes depend on d alone, each on one BLAS thread, so the bits do
 not depend on the number of threads.
@@ -78,8 +78,8 @@ def leading_spectrum(
     """Return the leading eigenpairs of a symmetric positive semidefinite S (d, d), as many as `wish` needs.
 
     `wish` is a number of components or a share of the trace; `rounding` and `scale_rounding` are as for
-    `eigen.spectrum_of_scatter`; `run` runs the tasks. The spectrum has k eigenvalues from Lanczos. From LAPACK it has
-    k + 1 for a number k, and all for a share.
+    `eigen.spectrum_of_scatter`; `run` runs the tasks. The spectrum has k eigenvalues from Lanczos, and k + 1 or all
+    from LAPACK.
     """
     known = _leading_eigenpairs(S, wish, run)
     if known is None:
@@ -143,7 +143,7 @@ def _squared_shares(S: Array) -> float:
 
 
 def _leading_eigenpairs(S: Array, wish: int | float, run: Runner) -> Known | None:
-    """Return the leading eigenpairs of S that `wish` needs; None if a share of the trace needs too many."""
+    """Return the leading eigenpairs of S that `wish` needs; None if all must be computed."""
     doing("solving")
     d = len(S)
     with threads(1):
@@ -241,14 +241,19 @@ def is_positive_definite(M: Array, run: Runner) -> bool:
     return True
 
 
-def _by_lapack(S: Array, unit: float, k: int) -> Known:
-    """Return the k leading eigenpairs of S times `unit` by LAPACK."""
+def _by_lapack(S: Array, unit: float, k: int) -> Known | None:
+    """Return the k leading eigenpairs of S times `unit` by LAPACK; None if its bisection finds fewer.
+
+    It loses some where many eigenvalues are equal to the last digit, as those of a table of 0 and 1 for each class.
+    """
     doing("solving")
     linalg, d = load_scipy_linalg(), len(S)
     last = [d - k, d - 1]
     with threads(thread_count(d)):
         values, V = linalg.eigh((S * unit).T, subset_by_index=last, driver="evr", overwrite_a=True, check_finite=False)
     release_free_memory()
+    if len(values) < k:
+        return None
     values, V = values[::-1], V[:, ::-1]
     own = 2 * backward_error(d, values[0])
     return Known(unit, values, V, np.full(k, own), float(values[-1]) + own, "evr")

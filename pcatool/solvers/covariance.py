@@ -96,15 +96,15 @@ class Covariance:
         scales.check(problem, centre, total)
         rounding = problem.rounding(centre, squares) if rounding is None else rounding
         entries = rounding if problem.center or rounding_about_zero is None else rounding_about_zero
-        spectrum = self._spectrum(S, entries, problem, centre.rows, problem.scale_rounding(rounding), run)
+        spectrum = self._spectrum(S, entries, problem, problem.scale_rounding(rounding), run)
         solution = make_solution(problem, centre, scales.variances, scales.sigma, total, spectrum, lambda V: S @ V)
         return solution._replace(statistic=Statistic.summed(moments, rounding)) if problem.keeps_sums else solution
 
     def _spectrum(
-        self, S: Array, rounding: Array, problem: Problem, rows: int, scale_rounding: Array | float, run: Runner
+        self, S: Array, rounding: Array, problem: Problem, scale_rounding: Array | float, run: Runner
     ) -> Spectrum:
-        """Return the leading eigenpairs of S, or all; S has at most as many above 0 as there are `rows`."""
+        """Return the leading eigenpairs of S, or all."""
         wish = problem.wish
         if isinstance(wish, str) or not finds_leading(problem.d, wish, problem.eigenvalues):
             return spectrum_of_scatter(S, rounding, wish, scale_rounding)
-        return leading_spectrum(S, rounding, min(wish, rows) if isinstance(wish, int) else wish, scale_rounding, run)
+        return leading_spectrum(S, rounding, wish, scale_rounding, run)

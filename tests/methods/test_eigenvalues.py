@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pcatool
@@ -89,6 +90,31 @@ def test_only_those_that_k_needs_are_found_from_inner_products(components: float
     assert np.abs(few.basis - full.basis).max() <= 1e-9
     squares = np.sum((full.eigenvalues / full.total_variance) ** 2)
     assert few.meta["squared_shares"] == pytest.approx(squares, rel=1e-12)
+
+
+@pytest.mark.parametrize("more", [{}, {"standardize": True}, {"center": False}], ids=str)
+@pytest.mark.parametrize("components", [1, 5, 10, 20, 0.5])
+def test_equal_eigenvalues_are_all_found(components: float, more: dict[str, Any]) -> None:
+    """Three rows of each of 1,100 classes, as 0 and 1: LAPACK's bisection loses some of 1,099 equal eigenvalues."""
+    X = np.tile(np.eye(1100), (3, 1))
+    model = pcatool.fit(X, components=components, solver="covariance", **more)
+    k = components if isinstance(components, int) else 550
+    assert model.k == k
+    assert model.basis.shape == (1100, k)
+    true = 1.0 if "standardize" in more else 1 / 1100
+    scale = 1100 / 1099 if "standardize" in more else 1.0
+    assert np.abs(model.eigenvalues[:k] / (true * scale) - 1).max() <= 1e-12
+    assert all(model.meta["certificate"]["vouched"])
+
+
+@pytest.mark.parametrize("which", ["auto", "kept"])
+def test_frequency_weights_allow_more_components_than_rows(which: str) -> None:
+    X = np.random.default_rng(1).integers(-9, 9, (5, 1001)).astype(float)
+    frame = pd.DataFrame(np.column_stack([X, np.full(5, 10.0)]), columns=[f"c{j}" for j in range(1001)] + ["w"])
+    with pytest.warns(pcatool.PcatoolWarning, match="PC5 to PC8 explain no variance"):
+        model = pcatool.fit(frame, components=8, weights="w", solver="covariance", eigenvalues=which)
+    assert model.basis.shape == (1001, 8)
+    assert model.meta["rank"] == 4
 
 
 def test_up_to_1000_columns_all_are_found_unless_only_the_kept_are_wanted() -> None:
