@@ -232,7 +232,7 @@ def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | No
     name, why = method.choose(problem)
     if name not in ADDITIVE_SOLVERS or options.missing == "mean":
         name, why = "covariance", f"a {problem.d} x {problem.d} scatter, which adds up over parts of the rows"
-    return make_plan(name, why, problem, rows, 1)
+    return make_plan(name, why, problem._replace(keeps_sums=True), rows, 1)  # the sums stay beside S
 
 
 def _plan_with_labels(options: FitOptions, columns: tuple[str, ...], labels: Labels) -> Plan:

@@ -96,7 +96,7 @@ def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
         if name == "covariance":
             moments = table.moments()
             release_free_memory()
-            return Covariance().solve_moments(moments, problem)
+            return Covariance().solve_moments(moments, problem, overwrite=not problem.keeps_sums)
         if name == "dual":
             return _dual(table, problem)
         return _krylov(table, problem)

@@ -120,7 +120,7 @@ def test_all_rows_stay_in_memory_or_all_go_to_a_file(table: Path) -> None:
     tight = pcatool.plan(table, memory=str(roomy["peak_bytes"] - 10), **options)
     assert (tight["rows_kept"]["memory_bytes"], tight["rows_kept"]["folder"]) == (0, tempfile.gettempdir())
     assert abs(tight["rows_kept"]["file_bytes"] - ROWS) < 0.02 * ROWS
-    assert ROWS < roomy["peak_bytes"] - tight["peak_bytes"] < 1.1 * ROWS
+    assert 0.9 * ROWS < roomy["peak_bytes"] - tight["peak_bytes"] < 1.1 * ROWS
     assert roomy["passes"] == tight["passes"] == "2 and a few more"
 
 
