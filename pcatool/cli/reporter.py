@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from pcatool.cli.signals import OUT_OF_MEMORY, is_memory_limited, open_devnull_on, stop_in
+from pcatool.cli.signals import OUT_OF_MEMORY, is_memory_limited, open_devnull_on, stop_requested
 from pcatool.errors import FileError, PcatoolError, RefusedError, counted, is_out_of_memory, printable, show
 from pcatool.options import GeneralOptions
 from pcatool.progress import ProgressOnly, Reporter, report_to
@@ -52,9 +52,9 @@ def run_and_report(run: Callable[[], int], *, debug: bool) -> int:
 def _code_of(error: BaseException, debug: bool) -> int:
     """Print an error and return its exit code; a closed pipe gives 0 and no message.
 
-    Raises `Stopped` if a signal caused the error, and the error itself if it is not an `Exception`.
+    Raises `Stopped` if a signal asked the run to end, and the error itself if it is not an `Exception`.
     """
-    stopped = stop_in(error)
+    stopped = stop_requested()
     if stopped is not None:
         raise stopped
     if debug and isinstance(error, Exception):

@@ -24,7 +24,7 @@ __all__ = [
     "is_memory_limited",
     "open_devnull_on",
     "set_environment",
-    "stop_in",
+    "stop_requested",
     "stoppable",
 ]
 
@@ -41,6 +41,8 @@ RESEND_SECONDS = 0.05  # seconds until a signal that the main thread did not han
 SWITCH_SECONDS = 1e-4  # seconds that a thread waits before it asks another for the interpreter
 SAME_SIGNAL_SECONDS = 1.0  # seconds within which another signal counts as the same
 CLEAN_UP_SECONDS = 10.0  # seconds that a run may take to clean up before the signal is sent again
+
+_requested_by: int | None = None  # the signal that asked the run to end
 
 
 class Stopped(BaseException):
@@ -114,20 +116,13 @@ def _end_with_parent(parent: int) -> None:
         os._exit(128 + signal.SIGTERM)
 
 
-def stop_in(error: BaseException | None) -> Stopped | None:
-    """Return the `Stopped` in the chain of causes of an error, the error itself included; None if there is none.
+def stop_requested() -> Stopped | None:
+    """Return a `Stopped` for the signal that asked this run to end; None if there was none.
 
-    A `Stopped` may be the cause of another error: Python wraps an exception that is raised while a class is created.
+    Once a signal has come, it is what ended the run, whatever error the run ends with: Python wraps an exception that
+    is raised while a class is created, and numpy raises an ImportError in place of one that interrupts its import.
     """
-    waiting, seen = [error], set()
-    while waiting:
-        error = waiting.pop()
-        if isinstance(error, Stopped):
-            return error
-        if error is not None and id(error) not in seen:  # an error may be the cause of its own cause
-            seen.add(id(error))
-            waiting += [error.__context__, error.__cause__]
-    return None
+    return None if _requested_by is None else Stopped(_requested_by)
 
 
 @contextmanager
@@ -149,8 +144,8 @@ def stoppable() -> Iterator[None]:
             handler.ended = True
     except BaseException as error:  # a signal may come as late as the last line
         handler.ended = True
-        stopped = stop_in(error)
-        if stopped is None:
+        stopped = stop_requested()
+        if stopped is None or isinstance(error, GeneratorExit):  # a signal came while contextlib called this generator
             raise
         raise SystemExit(stopped.code) from None
 
@@ -184,6 +179,8 @@ class StopOnSignal:
         if self.ended:
             os._exit(_exit_code(number))
         if self._is_lost() or time.monotonic() > self.raised_at + SAME_SIGNAL_SECONDS:
+            global _requested_by
+            _requested_by = number
             self.raised_at = time.monotonic()
             raise self._new_stopped(number)
 

@@ -16,7 +16,7 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from pcatool.cli import app, reporter
+from pcatool.cli import app, reporter, signals
 from pcatool.cli.reporter import ConsoleReporter, print_message, print_result, run_and_report
 from pcatool.cli.signals import OUT_OF_MEMORY, Stopped
 from pcatool.errors import DataError, FileError, ModelError, RefusedError, UsageError
@@ -114,11 +114,12 @@ def test_an_end_that_somebody_wanted_is_silent(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_signal_is_raised_on_out_of_the_error_that_it_caused(capsys: pytest.CaptureFixture[str]) -> None:
-    error = RuntimeError("Error calling __set_name__")
-    error.__cause__ = Stopped(signal.SIGTERM)
+def test_after_a_signal_any_error_is_a_stop(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signals, "_requested_by", signal.SIGTERM)
     with pytest.raises(Stopped) as stopped:
-        code_of(error)
+        code_of(RuntimeError("Error calling __set_name__"))
     assert stopped.value.code == 143
     assert capsys.readouterr() == ("", "")
 

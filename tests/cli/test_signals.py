@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pcatool.cli.signals import Stopped, stop_in
+from pcatool.cli.signals import Stopped
 from pcatool.stores.interruptible_calls import uninterrupted
 
 SECONDS = 60
@@ -212,13 +212,66 @@ def test_after_a_run_a_signal_ends_the_process_with_the_same_code() -> None:
     assert python(AFTER) == (143, [], "")
 
 
-def test_a_stop_is_found_among_causes_that_go_round() -> None:
-    one, other, stop = ValueError("one"), ValueError("other"), Stopped(signal.SIGHUP)
-    one.__cause__, other.__cause__ = other, one
-    assert stop_in(one) is None
-    other.__context__ = stop
-    assert stop_in(one) is stop
-    assert stop.code == 129
+# numpy's compiled code raises an ImportError of its own, without a cause, in place of what its imports raised.
+REPLACED = """
+import os, signal, sys
+from pcatool.cli import signals
+from pcatool.cli.reporter import run_and_report
+
+def run():
+    try:
+        os.kill(os.getpid(), signal.SIGHUP)
+    except signals.Stopped:
+        pass
+    raise ImportError("numpy._core.multiarray failed to import")
+
+with signals.stoppable():
+    sys.exit(run_and_report(run, debug=False))
+"""
+
+
+def test_a_library_may_replace_a_stop_by_an_error_of_its_own() -> None:
+    assert python(REPLACED) == (129, [], "")
+
+
+# A signal at each of 40 moments of the imports of numpy and Arrow, counted in processor time.
+IMPORTS = """
+import os, signal, time
+from pcatool.cli import signals
+from pcatool.cli.reporter import run_and_report
+
+MOMENTS = 40
+
+def run():
+    signal.setitimer(signal.ITIMER_VIRTUAL, duration * moment / MOMENTS)
+    import numpy, pyarrow
+    while True:
+        pass
+
+signals.SIGNALS.append(signal.SIGVTALRM)
+read_end, write_end = os.pipe()
+if not os.fork():
+    import numpy, pyarrow
+    os.write(write_end, str(time.process_time()).encode())
+    os._exit(0)
+duration = float(os.read(read_end, 100))
+for moment in range(1, MOMENTS + 1):
+    if child := os.fork():
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        continue
+    code = 0
+    try:
+        with signals.stoppable():
+            code = run_and_report(run, debug=False)
+    except SystemExit as stopped:
+        code = stopped.code
+    os._exit(code)
+"""
+
+
+def test_a_signal_at_any_moment_of_the_imports_ends_silently() -> None:
+    code, out, err = python(IMPORTS)
+    assert (code, set(out), err) == (0, {"143"}, "")
 
 
 @pytest.mark.parametrize(("number", "code"), [("SIGHUP", 129), ("SIGINT", 130), ("SIGTERM", 143), ("SIGXCPU", 143)])

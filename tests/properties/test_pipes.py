@@ -605,11 +605,12 @@ def test_under_cron_a_run_with_nothing_to_say_says_nothing(shell: Shell) -> None
 
 
 WRAPPED = """
-from pcatool.cli.signals import Stopped, stoppable
+import os
+from pcatool.cli.signals import stoppable
 
 class Stops:
     def __set_name__(self, owner, name):
-        raise Stopped(15)
+        os.kill(os.getpid(), 15)
 
 with stoppable():
     class Owner:

@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -19,7 +19,6 @@ import pytest
 from pcatool import resources as memory
 from pcatool.cli import app
 from pcatool.cli import signals as process
-from pcatool.cli.signals import Stopped, stop_in
 from pcatool.errors import UsageError
 
 pytestmark = pytest.mark.long
@@ -228,37 +227,6 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(memory, "_c_library", object)
     memory.tune_allocator()
     memory.release_free_memory()
-
-
-def raised(work: Callable[[], object]) -> BaseException:
-    with pytest.raises(BaseException) as error:
-        work()
-    return error.value
-
-
-def test_a_wish_to_stop_is_found_in_what_it_was_wrapped_in() -> None:
-    stopped = Stopped(15)
-
-    def stops() -> None:
-        raise stopped
-
-    def caused() -> None:
-        try:
-            stops()
-        except Stopped as error:
-            raise RuntimeError from error
-
-    def met() -> None:
-        try:
-            caused()
-        except RuntimeError:
-            raise ValueError from None
-
-    for work in (stops, caused, met):
-        assert stop_in(raised(work)) is stopped
-    assert stop_in(None) is None
-    assert stop_in(raised(lambda: int("x"))) is None
-    assert stop_in(KeyboardInterrupt()) is None
 
 
 LEAVE = """
