@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from pcatool.arrays import QUEUED_TASKS, Accumulator, fold, most_tasks
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -45,7 +45,7 @@ class Threads:
         self._single = ExitStack()
 
     def __enter__(self) -> Threads:
-        self._single.enter_context(threads(1))
+        self._single.enter_context(one_blas_thread())
         return self
 
     def __exit__(

@@ -11,7 +11,7 @@ from pcatool.arrays import Array, Runner
 from pcatool.errors import grouped
 from pcatool.kernels.base import Kernel, row_slices
 from pcatool.kernels.functions import EPS
-from pcatool.linalg.blas import thread_count, threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.certificate import ACCURATE
 from pcatool.linalg.lanczos import count_for_share, leading_pairs
 from pcatool.linalg.spectrum import Wish, backward_error, clip_eigenvalues
@@ -199,7 +199,7 @@ def solve(
         before_lapack()
         doing("solving")
         reason = f"Lanczos would need more than {grouped(most_vectors(n, wish))} vectors"
-    with threads(thread_count(n)):
+    with one_blas_thread():
         values, vectors = np.linalg.eigh(K)
     values, vectors = values[::-1], vectors[:, ::-1]
     rank_bound = typical_error + backward_error(n, max(values[0], -values[-1]))

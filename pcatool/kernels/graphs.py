@@ -38,7 +38,7 @@ from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import DataError, RefusedError, counted
 from pcatool.kernels.base import DualVectors, Kernel, KernelSettings, Prepared, row_slices
 from pcatool.kernels.functions import EPS, PRODUCT_ROUNDINGS, exact_pairs, squared_distances, squares
-from pcatool.linalg.blas import thread_count, threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.lanczos import leading_pairs
 from pcatool.linalg.spectrum import backward_error
 
@@ -390,7 +390,7 @@ def _largest_eigenvalue(M: Array) -> float:
     pairs = leading_pairs(lambda V: M @ V, len(M), lambda values: 1, max_space=len(M) // 2, fixed_count=1)
     if pairs is not None:
         return float(pairs.values[0])
-    with threads(thread_count(len(M))):
+    with one_blas_thread():
         return float(np.linalg.eigvalsh(M)[-1])
 
 
@@ -419,7 +419,7 @@ class LaplacianEigenmap(Kernel):
         L = np.full((n, n), 1.0 / n)
         L[graph.tails, graph.heads] -= 1.0
         L.flat[:: n + 1] += np.bincount(graph.tails, minlength=n)
-        with threads(thread_count(n)):
+        with one_blas_thread():
             K = np.linalg.inv(L)
         return (K + K.T) / 2 - 1.0 / n
 

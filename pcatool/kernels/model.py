@@ -13,7 +13,7 @@ import numpy as np
 from pcatool.arrays import Array
 from pcatool.errors import ModelError, UsageError, show
 from pcatool.kernels.base import DualVectors, Kernel, KernelSettings, load, row_slices
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.model.model import Model
 from pcatool.model.validate import check_orthonormal
 from pcatool.registry import KERNELS
@@ -139,7 +139,7 @@ class KernelModel(Model):
         Y = np.ascontiguousarray(self.standard_rows(X))
         T, dual = self.prepared, self.dual
         Z = np.empty((len(Y), self.k))
-        with threads(1), np.errstate(all="ignore"):  # more threads give other bits; the caller checks for infinities
+        with one_blas_thread(), np.errstate(all="ignore"):  # the caller checks for infinities
             for part in row_slices(len(Y), len(T) or self.d):
                 Z[part] = (
                     self._supervised_scores(Y[part], T) if self.supervised else self.kernel.scores(Y[part], T, dual)
@@ -194,7 +194,7 @@ class KernelModel(Model):
         supervised models, and for kernels that are not positive semidefinite or have no value of a row with itself.
         """
         Y = np.ascontiguousarray(self.standard_rows(X))
-        with threads(1), np.errstate(all="ignore"):
+        with one_blas_thread(), np.errstate(all="ignore"):
             norms = self.kernel.squared_norms(Y)
         if norms is None or not (self.orthonormal and self.kernel.is_definite(self.centered)):
             lengths = "are unknown" if norms is None else "may be below 0"
@@ -203,7 +203,7 @@ class KernelModel(Model):
             what = kernel if self.orthonormal else what
             raise UsageError(f"--with-error does not go with {what}", "leave out --with-error")
         squares = np.einsum("ij,ij->i", Z := self.project(X), Z)
-        with threads(1), np.errstate(all="ignore"):
+        with one_blas_thread(), np.errstate(all="ignore"):
             if self.centered:
                 means = [
                     self.kernel.cross(Y[part], self.prepared).mean(axis=1)

@@ -21,7 +21,7 @@ from pcatool.arrays import Accumulator, Array, Block, Runner
 from pcatool.kernels.base import CELLS_PER_STEP, FEWEST_ROWS, Kernel, Prepared, row_slices
 from pcatool.kernels.eigen import ROUNDINGS_PER_VALUE, center, centring_error, check_finite
 from pcatool.kernels.functions import EPS
-from pcatool.linalg.blas import thread_count, threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.spectrum import Spectrum, backward_error
 
@@ -90,7 +90,7 @@ class Landmarks:
         first_values = K[:1].copy()
         if center_landmarks:
             center(K, run)
-        with threads(thread_count(len(L))):
+        with one_blas_thread():
             values, U = np.linalg.eigh(K)
         self._cutoff = len(L) * EPS * max(float(values[-1]), 0.0)
         above = values > self._cutoff
@@ -131,7 +131,7 @@ class Landmarks:
           larger than with the smallest kept eigenvalue. The part of w along this direction gives the effect.
         """
         r, m = len(S), len(self.L)
-        with threads(thread_count(r)):
+        with one_blas_thread():
             values, W = np.linalg.eigh(S)
         values, W = np.maximum(values[::-1], 0.0), W[:, ::-1]
         typical = 2 * np.sqrt(values) * ROUNDINGS_PER_VALUE * EPS * self.largest * math.sqrt(m)

@@ -36,7 +36,7 @@ from pcatool.errors import DataError, RefusedError, UsageError, counted
 from pcatool.kernels.base import row_slices
 from pcatool.kernels.functions import EPS, squared_distances
 from pcatool.kernels.model import KernelModel
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.spectrum import upper_median
 from pcatool.model.model import Model
 
@@ -114,12 +114,12 @@ class PreimageModel(KernelModel):
         m = Z.shape[1]
         if m > self.k:
             raise DataError(f"a row has {m} scores, but the model has {counted(self.k, 'component')}")
-        with threads(1), np.errstate(all="ignore"):
+        with one_blas_thread(), np.errstate(all="ignore"):
             return np.asarray(self.std * self._maps.get(m)(np.ascontiguousarray(Z)) + self.mean)
 
     def squared_error(self, X: Array) -> Array:
         """Return the squared distance of each row from its reconstruction, in the units of the fit, (n,)."""
-        with threads(1), np.errstate(all="ignore"):
+        with one_blas_thread(), np.errstate(all="ignore"):
             R = self.standard_rows(X) - self._maps.get(self.k)(self.project(X))
         return np.asarray(np.einsum("ij,ij->i", R, R))
 

@@ -1,8 +1,9 @@
-"""Control the number of BLAS threads of numpy and scipy, so that equal data give equal bits.
+"""Keep BLAS at one thread, so that equal data give equal bits, and run two factorisations at the same time.
 
-The bits of a factorisation depend on the number of threads, so this number must follow from the problem alone, not
-from the machine. The module calls OpenBLAS through ctypes, because importing `threadpoolctl` takes longer than a small
-fit.
+The bits of a product or factorisation depend on the number of BLAS threads. OpenBLAS also waits by spinning, which
+costs a multiple of the time where other processes need the cores. So BLAS always has one thread, and larger work is
+split among our own threads, in a way that depends on the problem alone, not on the machine. The module calls OpenBLAS
+through ctypes, because importing `threadpoolctl` takes longer than a small fit.
 """
 
 from __future__ import annotations
@@ -11,36 +12,70 @@ import ctypes
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import copy_context
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["factorise_both", "load_scipy_linalg", "run_in_parallel", "thread_count", "threads"]
+__all__ = ["factorise_both", "load_scipy_linalg", "one_blas_thread", "run_in_parallel"]
 
 First = TypeVar("First")
 Second = TypeVar("Second")
 
-# Least number of columns for two threads. Below, a second thread gains little on an idle machine. On a busy machine it
-# costs seconds, because OpenBLAS waits by spinning: eigh of 784 columns took 0.1 to 0.2 s on one thread, and 0.2 to 9 s
-# on two threads with both cores busy.
-TWO_THREADS_FROM = 2048
-
-# Thread identifier -> stack of the BLAS thread counts that this thread has requested, the current one last.
-_requests: dict[int, list[int]] = {}
-# Package -> its number of BLAS threads before the first request.
+# Thread identifier -> how many bodies of `one_blas_thread` this thread is in.
+_bodies: Counter[int] = Counter()
+# Package -> its number of BLAS threads before the first body.
 _before: dict[str, int] = {}
 _lock = threading.Lock()
 
-# Identifier of the thread that requested the count. Helper threads inherit this value with the context.
-_owner: ContextVar[int | None] = ContextVar("owner", default=None)
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run the body with one BLAS thread in numpy and, if scipy.linalg is loaded, in scipy.
+
+    The setting is global to the process. The numbers from before are restored when the last body of any thread ends.
+    """
+    me = threading.get_ident()
+    with _lock:
+        _bodies[me] += 1
+        _set_blas_threads()
+    try:
+        yield
+    finally:
+        with _lock:
+            _bodies[me] -= 1
+            if not _bodies[me]:
+                del _bodies[me]
+            _set_blas_threads()
 
 
-def thread_count(d: int) -> int:
-    """Return the number of BLAS threads for a factorisation of d columns; depends on d alone, not on the machine."""
-    return 1 if d < TWO_THREADS_FROM else 2
+def load_scipy_linalg() -> Any:
+    """Import scipy.linalg, if it is not loaded, and return it; in a body of `one_blas_thread` it gets one thread."""
+    import scipy.linalg
+
+    with _lock:
+        _set_blas_threads()
+    return scipy.linalg
+
+
+def _set_blas_threads() -> None:
+    """Set BLAS to one thread while any thread is in a body; afterwards restore the numbers from before."""
+    if _bodies:
+        for package in ("numpy", "scipy") if "scipy.linalg" in sys.modules else ("numpy",):
+            controls = _openblas(package)
+            if controls is not None and package not in _before:
+                setter, getter = controls
+                _before[package] = getter()
+                setter(1)
+        return
+    for package, count in _before.items():
+        controls = _openblas(package)
+        if controls is not None:
+            controls[0](count)
+    _before.clear()
 
 
 @cache
@@ -62,86 +97,23 @@ def _openblas(package: str) -> tuple[Any, Any] | None:
     return None
 
 
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    """Run the body with `count` BLAS threads in numpy and, if scipy.linalg is already loaded, in scipy.
-
-    The setting is global to the process. While several threads run such bodies, the smallest of their counts applies;
-    when the last body ends, the count from before is restored. In a helper thread that runs in the context of another
-    thread's body, the count of that body stays.
-    """
-    me = threading.get_ident()
-    owner = _owner.get()
-    if owner not in (None, me):
-        yield
-        return
-    mine = _owner.set(me)
-    _request(me, count)
-    try:
-        yield
-    finally:
-        _request(me, None)
-        _owner.reset(mine)
-
-
-def _apply_requests() -> None:
-    """Set BLAS to the smallest count in `_requests`; without requests, restore the count from before them."""
-    for package in ("numpy", "scipy") if "scipy.linalg" in sys.modules else ("numpy",):
-        controls = _openblas(package)
-        if controls is not None:
-            setter, getter = controls
-            before = _before.setdefault(package, getter())
-            setter(min(counts[-1] for counts in _requests.values()) if _requests else before)
-    if not _requests:
-        _before.clear()
-
-
-def load_scipy_linalg() -> Any:
-    """Import scipy.linalg, if it is not loaded, and return it, with the number of threads that `threads` has set."""
-    import scipy.linalg
-
-    with _lock:
-        if _requests:
-            _apply_requests()
-    return scipy.linalg
-
-
 def _after_fork() -> None:
-    """In a forked child, drop the requests of threads that the child does not have, and release the lock."""
-    for owner in set(_requests) - {threading.get_ident()}:
-        del _requests[owner]
-    if _before:
-        _apply_requests()
+    """In a forked child, forget the bodies of threads that the child does not have, and release the lock."""
+    for thread in set(_bodies) - {threading.get_ident()}:
+        del _bodies[thread]
+    _set_blas_threads()
     _lock.release()
 
 
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork)
 
 
-def _request(owner: int, count: int | None) -> None:
-    """Add a request of the thread `owner`, or remove its latest request if `count` is None; then set BLAS."""
-    with _lock:
-        if count is not None:
-            _requests.setdefault(owner, []).append(count)
-        elif len(_requests[owner]) > 1:
-            _requests[owner].pop()
-        else:
-            del _requests[owner]
-        _apply_requests()
-
-
 def factorise_both(
-    d: int, first: Callable[[], First], second: Callable[[], Second], *, in_parallel: bool = True
+    first: Callable[[], First], second: Callable[[], Second], *, in_parallel: bool
 ) -> tuple[First, Second]:
-    """Return the results of two factorisations of d columns, run in parallel if each uses one BLAS thread.
-
-    Larger factorisations use two BLAS threads each and run one after the other: four OpenBLAS threads on two cores
-    would wait for each other, and both large matrices would be in memory at the same time. `in_parallel` can forbid it
-    for smaller ones, too, to save memory.
-    """
-    count = thread_count(d)
-    with threads(count):
-        return run_in_parallel(first, second) if count == 1 and in_parallel else (first(), second())
+    """Return the results of two factorisations, run in two threads or, to save memory, one after the other."""
+    with one_blas_thread():
+        return run_in_parallel(first, second) if in_parallel else (first(), second())
 
 
 def run_in_parallel(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:

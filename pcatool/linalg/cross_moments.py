@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.linalg.blas import thread_count, threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.eigen import jacobi_wide, triangle
 from pcatool.linalg.moments import Centre, center_block
 from pcatool.linalg.spectrum import (
@@ -206,7 +206,7 @@ def spectrum_of_cross(M: ProductMatrix, wish: Wish) -> Spectrum:
     tables. Its tolerance is the rounding of the entries, or the tolerance of numpy.linalg.matrix_rank if larger.
     """
     d, t = M.values.shape
-    with threads(thread_count(min(d, t))):
+    with one_blas_thread():
         correlations = np.linalg.svd(_compact(_normalized(M.values, M.length, M.norm)), compute_uv=False)
         rank = _rank(correlations, M)
         F = _compact(M.values)
@@ -263,7 +263,7 @@ def _eigenvalue_errors(M: ProductMatrix, U: Array, s: Array, solver: Array | flo
 def spectrum_of_quadratic(Q: ProductMatrix) -> Spectrum:
     """Return the spectrum of Q = X^T H Ky H X (d, d) by `eigh`, for a label kernel Ky too large to factorise."""
     d, norm = len(Q.values), float(Q.norm)
-    with threads(thread_count(d)):
+    with one_blas_thread():
         scaled = np.linalg.eigvalsh(_normalized(Q.values, Q.length * norm, Q.length * norm))[::-1]
         values, U = np.linalg.eigh(Q.values)
     values, U = values[::-1], U[:, ::-1]

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from pcatool.arrays import Array, slabs
-from pcatool.linalg.blas import factorise_both, load_scipy_linalg, thread_count, threads
+from pcatool.linalg.blas import factorise_both, load_scipy_linalg, one_blas_thread, run_in_parallel
 from pcatool.linalg.spectrum import (
     BACKWARD,
     EPS,
@@ -39,8 +39,10 @@ from pcatool.progress import doing
 from pcatool.resources import release_free_memory
 
 __all__ = [
+    "MOST_ROWS_IN_PARALLEL",
     "SCIPY_BYTES",
     "SLAB_COLUMNS",
+    "all_eigenpairs",
     "couplings",
     "fix_signs",
     "inner_products",
@@ -122,7 +124,7 @@ def _cholesky_factor(R: Array, rank: int) -> Array:
     """Return G (rank, d) with G^T G = R (d, d), from Cholesky with pivoting, which is accurate for singular R, too."""
     from scipy.linalg import lapack
 
-    with threads(thread_count(len(R))):
+    with one_blas_thread():
         c, pivots, _, _ = lapack.dpstrf(R, lower=0)
     G = np.zeros((rank, len(R)))
     G[:, pivots - 1] = np.triu(c)[:rank]
@@ -153,7 +155,7 @@ def jacobi_wide(F: Array) -> tuple[Array, Array]:
     from scipy.linalg import qr
 
     order = np.argsort(-np.abs(F).max(axis=0), kind="stable")
-    with threads(thread_count(len(F))):
+    with one_blas_thread():
         Q, R, _ = qr(F.T[order], mode="economic", pivoting=True)
     values, V = _jacobi_square(R.T)
     vectors = np.empty_like(Q)
@@ -169,7 +171,7 @@ def _jacobi_square(F: Array) -> tuple[Array, Array]:
     from scipy.linalg import lapack
 
     # joba=0: columns of any scale, small values kept. jobr=0: values of any size. jobu=3: no U. jobv=0: compute V.
-    with threads(thread_count(F.shape[1])):
+    with one_blas_thread():
         s, _, V, work, _, info = lapack.dgejsv(np.asfortranarray(F), joba=0, jobu=3, jobv=0, jobr=0)
     if info != 0:
         raise np.linalg.LinAlgError(f"dgejsv did not converge (info {info})")
@@ -183,6 +185,9 @@ LEADING_AGREEMENT = 1e-7
 
 # Above this number of columns a matrix is wide: its eigenvectors are computed with less memory.
 WIDE = 1000
+
+# Above this number of rows, two matrices of inner products are factorised one after the other, to save memory.
+MOST_ROWS_IN_PARALLEL = 2047
 
 # Bytes of SciPy's own LAPACK, with buffers for its threads.
 SCIPY_BYTES = 32 << 20
@@ -207,7 +212,7 @@ def spectrum_of_scatter(S: Array, rounding: Array, wish: Wish, scale_rounding: A
     d, scale = len(S), _unit_scale(S)
     typical = upper_median(rounding)
     rank, (values, vectors) = factorise_both(
-        d, lambda: _unit_rank(S, typical), lambda: _all_eigenpairs(S), in_parallel=d <= WIDE
+        lambda: _unit_rank(S, typical), lambda: all_eigenpairs(S), in_parallel=d <= WIDE
     )
     values, vectors = values[::-1], vectors[:, ::-1]
     rounding = rounding + scale_rounding
@@ -231,17 +236,33 @@ def scatter_spectrum_bytes(d: int) -> int:
     return SCIPY_BYTES + 26 * d * d if d > WIDE else 8 * 7 * d * d
 
 
-def _all_eigenpairs(S: Array) -> tuple[Array, Array]:
+def all_eigenpairs(S: Array) -> tuple[Array, Array]:
     """Return the ascending eigenvalues (d,) of S and its eigenvectors (d, d) by LAPACK's dsyevd.
 
-    SciPy overwrites its copy of a wide S, where NumPy needs one matrix more, but takes long to import.
+    For a wide S the steps of dsyevd are called one by one, with the same bits: the matrix is overwritten, and the last
+    step runs in two threads, each for half of the eigenvectors. Raise LinAlgError if LAPACK does not converge.
     """
     if len(S) <= WIDE:
         values, vectors = np.linalg.eigh(S)
-    else:
-        linalg = load_scipy_linalg()
-        values, vectors = linalg.eigh(S.copy().T, driver="evd", overwrite_a=True, check_finite=False)
-    return values, vectors
+        return values, vectors
+    lapack, d = load_scipy_linalg().lapack, len(S)
+    unit = 2.0 ** -math.frexp(float(np.trace(S)))[1]  # a power of two: products with it are exact
+    work, _ = lapack.dsytrd_lwork(d, lower=1)
+    T, diagonal, beside, tau, _ = lapack.dsytrd((S * unit).T, lower=1, lwork=int(work), overwrite_a=1)
+    values, Z, info = lapack.dstevd(diagonal, beside)
+    if info != 0:
+        raise np.linalg.LinAlgError(f"dstevd did not converge (info {info})")
+    reflectors = np.asfortranarray(T[1:, :-1])
+    del T
+
+    def rotate(columns: slice) -> None:
+        part = np.asfortranarray(Z[1:, columns])
+        work = int(lapack.dormqr("L", "N", reflectors, tau, part, -1, overwrite_c=1)[1][0])
+        Z[1:, columns] = lapack.dormqr("L", "N", reflectors, tau, part, work, overwrite_c=1)[0]
+
+    half = d // 128 * 64  # of whole groups of columns, as BLAS treats them: another half would give other bits
+    run_in_parallel(lambda: rotate(slice(half)), lambda: rotate(slice(half, d)))
+    return values / unit, Z
 
 
 def couplings(V: Array, root: Array, rounding: Array) -> tuple[Array, Array]:
@@ -275,7 +296,7 @@ def _unit_rank(S: Array, rounding: float) -> int:
 
 def unit_spectrum(S: Array) -> Array:
     """Return the descending eigenvalues (d,) of S scaled to unit diagonal."""
-    with threads(thread_count(len(S))):
+    with one_blas_thread():
         return np.asarray(np.linalg.eigvalsh(_of_unit_scale(S))[::-1])
 
 
@@ -305,7 +326,7 @@ def spectrum_of_factor(
     r, d = F.shape
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
     scale = safe_divisors(length)
-    with threads(thread_count(min(r, d))):
+    with one_blas_thread():
         if r > d:
             F = triangle(F)
         scaled = np.linalg.svd(F / scale, compute_uv=False)
@@ -346,7 +367,9 @@ def spectrum_of_gram(F: Array, rounding: Array, rows: int, wish: Wish, scale_rou
     length = np.sqrt(np.einsum("ij,ij->j", F, F))
     scale = safe_divisors(length)
     scaled, (values, U) = factorise_both(
-        r, lambda: np.linalg.eigvalsh(inner_products(F, 1.0 / scale)), lambda: np.linalg.eigh(inner_products(F, None))
+        lambda: np.linalg.eigvalsh(inner_products(F, 1.0 / scale)),
+        lambda: np.linalg.eigh(inner_products(F, None)),
+        in_parallel=r <= MOST_ROWS_IN_PARALLEL,
     )
     scaled, values, U = scaled[::-1], values[::-1], U[:, ::-1]
     rank = rank_of(scaled, d, upper_median(rounding))
@@ -357,7 +380,7 @@ def spectrum_of_gram(F: Array, rounding: Array, rows: int, wish: Wish, scale_rou
     rank = count_positive(values, rank)
 
     def leading(k: int) -> Array:
-        with threads(thread_count(r)):
+        with one_blas_thread():
             return orthonormal(F.T @ U[:, :k])
 
     return Spectrum(clip_eigenvalues(values, rank), leading, rank, "gram", error)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array, Runner, slabs
-from pcatool.linalg.blas import load_scipy_linalg, thread_count, threads
+from pcatool.linalg.blas import load_scipy_linalg, one_blas_thread
 from pcatool.linalg.eigen import (
     SCIPY_BYTES,
     couplings,
@@ -109,7 +109,7 @@ def leading_spectrum_of_gram(
         return spectrum_of_gram(F, rounding, rows, wish, scale_rounding)
 
     def leading(k: int) -> Array:
-        with threads(thread_count(len(F))):
+        with one_blas_thread():
             return orthonormal(F.T @ known.vectors[:, :k])
 
     squares = np.einsum("ij,ij->j", F, F)
@@ -146,7 +146,7 @@ def _leading_eigenpairs(S: Array, wish: int | float, run: Runner) -> Known | Non
     """Return the leading eigenpairs of S that `wish` needs; None if all must be computed."""
     doing("solving")
     d = len(S)
-    with threads(1):
+    with one_blas_thread():
         unit = 2.0 ** -math.frexp(float(np.trace(S)))[1]  # a power of two: products with it are exact
 
         def apply(V: Array) -> Array:
@@ -249,7 +249,7 @@ def _by_lapack(S: Array, unit: float, k: int) -> Known | None:
     doing("solving")
     linalg, d = load_scipy_linalg(), len(S)
     last = [d - k, d - 1]
-    with threads(thread_count(d)):
+    with one_blas_thread():
         values, V = linalg.eigh((S * unit).T, subset_by_index=last, driver="evr", overwrite_a=True, check_finite=False)
     release_free_memory()
     if len(values) < k:

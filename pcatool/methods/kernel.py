@@ -31,7 +31,7 @@ from pcatool.kernels.base import CELLS_PER_STEP, Kernel, Preparation, Prepared, 
 from pcatool.kernels.eigen import LANCZOS, center, check_finite, choose_solver, expected_space, product, solve
 from pcatool.kernels.model import KernelModel
 from pcatool.kernels.nystroem import LandmarkAccumulator, LandmarkPart, Landmarks, RowSample
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.certificate import certify
 from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.moments import ColumnMoments, ColumnMomentsAccumulator, center_rows
@@ -465,7 +465,7 @@ class KernelPCA:
         plan = self._plan(data, rows, resources)
         data.needs.check(plan.rows, "about")
         plan.check_disk()
-        with threads(1), np.errstate(all="ignore"):  # overflow is checked and refused with a message
+        with one_blas_thread(), np.errstate(all="ignore"):  # overflow is checked and refused with a message
             if self.options.landmarks is not None:
                 return fit_landmarks(self.task, data, rows, self.options.landmarks)
             return fit_all_pairs(self.task, data, np.ascontiguousarray(rows.matrix()[0]))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.kernels.base import row_slices, symmetric
-from pcatool.linalg.blas import thread_count, threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.spectrum import EPS, upper_median
 from pcatool.methods.base import Labels
 from pcatool.options import FitOptions
@@ -147,7 +147,7 @@ def full_factor(kernel: LabelKernel, Y: Array, run: Runner) -> Array:
     from scipy.linalg import lapack
 
     K = symmetric(lambda rows, others: kernel.between(Y[rows], Y[others]), len(Y), run)
-    with threads(thread_count(len(Y))):
+    with one_blas_thread():
         c, pivots, rank, _ = lapack.dpstrf(K.T, tol=DIAGONAL_ROUNDING, lower=0, overwrite_a=1)
     G = np.zeros((rank, len(Y)))
     G[:, pivots - 1] = np.triu(c)[:rank]

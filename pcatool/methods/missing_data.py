@@ -11,7 +11,7 @@ import numpy as np
 
 from pcatool.arrays import SERIAL, Array, Engine, block_rows
 from pcatool.errors import UsageError, counted, grouped, listed, percent, show
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.moments import Moments
 from pcatool.linalg.sparse import SparseRows
 from pcatool.methods.base import UNLIMITED, Fit, FitResources, check_rule, listed_components
@@ -157,7 +157,7 @@ class IncompletePCA(PCA):
         """Fit a model to blocks (h, d) of rows with NaN in the missing cells."""
         rows, problem, plan = self._prepare(blocks, columns, resources)
         plan.check(resources.limit, problem)
-        with threads(1):
+        with one_blas_thread():
             if self.options.policy == EM:
                 fit = self._fit_by_em(rows, problem, plan)
             elif _one_pass(rows, plan):
@@ -399,7 +399,7 @@ class TriplesPCA(IncompletePCA):
             return super().fit(table, columns, resources=resources)
         problem, plan = self.problem(columns, table.n), self._plan_incomplete(table, columns, resources)
         plan.check(resources.limit, problem)
-        with threads(1):
+        with one_blas_thread():
             if plan.solver == EM:
                 return self._fit_em(table, problem, take_census(table, problem), resources.engine)
             return self._fit_filled_cells(table, problem, plan)

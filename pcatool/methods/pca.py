@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.errors import RefusedError, counted
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.certificate import PROOFS, certify, is_accurate
 from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.moments import center_rows
@@ -140,7 +140,7 @@ class PCA:
         """
         rows, problem, plan = self._prepare(blocks, columns, resources)
         plan.check(resources.limit, problem)
-        with threads(1):  # each factorisation sets its own number of threads
+        with one_blas_thread():
             solved = self._solve(rows, problem, plan)
             release_free_memory()
             self.reporter.kept_rows = rows.kept

@@ -11,7 +11,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError, ModelError, RefusedError, UsageError, grouped, listed, show
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.cross_moments import CrossMoments
 from pcatool.linalg.eigen import spectrum_of_factor, unit_spectrum
 from pcatool.linalg.moments import Moments, MomentsAccumulator
@@ -69,7 +69,7 @@ def fit_from_statistic(
             f"-k {rule} needs the rows, but a model keeps only sums over rows",
             "first choose a number of components or a share of the variance, for example with pcatool refit -k 0.99",
         )
-    with threads(1), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
+    with one_blas_thread(), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
         if options.method == "supervised":
             return _fit_with_labels(statistic, columns, options, reporter, reason)
         method = PCA(options, reporter)
@@ -185,7 +185,7 @@ def sums_of(
 
     `triangular` asks for a triangular factor, with twice as many digits, instead of the scatter.
     """
-    with threads(1), np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"):
         if resources.labels is not None:
             return _sums_with_labels(blocks, columns, options, resources, resources.labels)
         method = PCA(options, Reporter())
@@ -257,7 +257,7 @@ def fit_sums(
         return fit_from_statistic(sums, columns, options, reporter, reason)
     from pcatool.methods.missing_data import IncompletePCA
 
-    with threads(1), np.errstate(all="ignore"):
+    with one_blas_thread(), np.errstate(all="ignore"):
         return IncompletePCA(options, reporter).of_sums(sums, columns, reason)
 
 

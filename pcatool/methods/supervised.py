@@ -25,7 +25,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import UsageError, counted, grouped
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.certificate import certify, is_accurate
 from pcatool.linalg.eigen import fix_signs
 from pcatool.methods.base import (
@@ -92,7 +92,7 @@ class SupervisedPCA(PCA):
         """
         task, plan = self.task(blocks, columns, resources)
         _check_memory(plan, resources.limit)
-        with threads(1), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
+        with one_blas_thread(), np.errstate(all="ignore"):  # overflow and underflow are refused with a message
             if self.options.kernel is not None:
                 return self._in_features(task)
             found = (solve_by_cross_moments if task.kernel.is_product else solve_by_label_kernel)(task)

@@ -21,7 +21,7 @@ from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, UsageError, counted, grouped
 from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, row_slices
 from pcatool.kernels.eigen import positive_total
-from pcatool.linalg.blas import thread_count, threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.spectrum import EPS, backward_error
 from pcatool.methods.dependence import (
@@ -103,7 +103,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> KernelSolution:
     product, largest, norm, error_norm = _product(kernel, rows, L, task.resources.engine.map)
     check_total(float(np.abs(np.diagonal(product)).sum()), product)
     doing("solving")
-    with threads(thread_count(len(product))):
+    with one_blas_thread():
         values, A = np.linalg.eigh(product)
     values, A = values[::-1], A[:, ::-1]
     # The norm of L^T L is at most that of its entries. What L leaves out is multiplied by a kernel of norm n max |Kx|.

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import SERIAL, Accumulator, Array, Block, Engine, block_rows
 from pcatool.errors import DataError, RefusedError, counted, grouped
-from pcatool.linalg.blas import thread_count, threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.moments import Moments, MomentsAccumulator
 from pcatool.linalg.sparse import SparseRows
@@ -92,7 +92,7 @@ def start(product: Callable[[Array], Array], census: Census, variances: Array, k
 
     width = start_width(d, k)
     V = np.eye(d) if width == d else _leading_space(covariance, d, width, seed)
-    with threads(thread_count(width)):
+    with one_blas_thread():
         T = V.T @ covariance(V)
         values, vectors = np.linalg.eigh((T + T.T) / 2)
     values, vectors = values[::-1], (V @ vectors[:, ::-1])[:, :k]
@@ -176,7 +176,7 @@ def fit_em(
     without variance; `RefusedError` if the observed cells do not determine k components, and for unsuitable weights.
     """
     _several_passes(rows)
-    with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         doing("counting missing cells")
         census = census or take_census(rows, problem)
         check_number(k, census, problem)
@@ -326,7 +326,7 @@ def _fit_iteratively(
         if not affordable(census.rows, problem.d, inner, problem.center):
             return None
         of = Likelihood(value, lambda at: table.second_derivatives(at, problem.center))
-        with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             return distance(of, at)
 
     first = start(table.product, census, units.variances, inner, problem.seed)

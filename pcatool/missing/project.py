@@ -18,7 +18,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import UsageError
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.moments import row_means
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import EPS
@@ -60,7 +60,7 @@ def project_cells(cells: SparseRows, B: Array, *, variances: Array | None = None
     """Like `project_incomplete`, for rows in compressed form."""
     keys = hash_columns(cells.d)
     Z = np.full((cells.n, B.shape[1]), np.nan)
-    with threads(1):
+    with one_blas_thread():
         for rows, at in _groups_by_length(cells, B.shape[1]):
             columns = cells.columns[at]
             first, pattern = group_by_columns(columns, keys)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array
 from pcatool.errors import DataError, ModelError, UsageError, counted, percent, show
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.moments import center_rows, row_means
 from pcatool.model.validate import OPTIONAL, check_model, check_orthonormal
 
@@ -251,7 +251,7 @@ class Model:
     def project(self, X: Array) -> Array:
         """Return the scores (n, k) of rows X (n, d); with ZCA (n, d)."""
         Y = self.standard_rows(X)
-        with threads(1):  # several threads of BLAS may give other bits
+        with one_blas_thread():
             Z = self.whitened(self._without_noise(Y, Y @ self.basis))
             return Z @ self.basis.T if self.whitening == "zca" else Z
 
@@ -271,7 +271,7 @@ class Model:
                 f"a row has {Z.shape[1]} scores, but the model gives {counted(most, 'score')} per row",
                 f"leave out the columns after the first {most}",
             )
-        with threads(1):
+        with one_blas_thread():
             if self.whitening == "zca":
                 Z = Z @ self.basis
             m = Z.shape[1]
@@ -295,7 +295,7 @@ class Model:
     def squared_error(self, X: Array) -> Array:
         """Return the squared reconstruction error of each row, (n,): |y - B B^T y|^2 for y in the units of the fit."""
         Y = self.standard_rows(X)
-        with threads(1):
+        with one_blas_thread():
             R = Y - (Y @ self.basis) @ self.basis.T
         errors: Array = np.einsum("ij,ij->i", R, R)
         return errors

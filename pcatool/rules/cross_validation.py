@@ -19,7 +19,7 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import RefusedError
-from pcatool.linalg.blas import thread_count, threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.spectrum import EPS
 from pcatool.rules.base import Choice, Evidence
 
@@ -77,7 +77,7 @@ def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
     max_components = min(d - 1, n - -(-n // folds) - centered)
     order = np.random.default_rng(seed).permutation(n)
     errors = np.zeros(max_components + 1)
-    with threads(thread_count(min(n, d))):
+    with one_blas_thread():
         for fold in range(folds):
             left_out = np.zeros(n, dtype=bool)
             left_out[order[fold::folds]] = True

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.linalg.blas import thread_count, threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.rules.base import Choice, Evidence, above, leading_passing
 
 __all__ = ["noise_shares", "parallel", "parallel_95"]
@@ -57,7 +57,7 @@ def noise_shares(evidence: Evidence) -> Array:
     n, d, p = evidence.degrees, evidence.varying, evidence.possible
     correlated = evidence.standardized and p * d <= MAX_CORRELATION_CELLS
     draw = correlation_eigenvalues if correlated else covariance_eigenvalues
-    with threads(thread_count(p)):
+    with one_blas_thread():
         samples = np.array(
             [draw(rng, n, d) for _ in range(max(MIN_SAMPLES, min(MAX_SAMPLES, SAMPLED_EIGENVALUES // p)))]
         )

@@ -16,7 +16,8 @@ import numpy as np
 
 from pcatool.arrays import Array
 from pcatool.errors import grouped
-from pcatool.linalg.blas import factorise_both, thread_count, threads
+from pcatool.linalg.blas import factorise_both, one_blas_thread
+from pcatool.linalg.eigen import MOST_ROWS_IN_PARALLEL
 from pcatool.linalg.sparse import ShiftedRows, SparseRows
 from pcatool.linalg.spectrum import (
     Spectrum,
@@ -88,7 +89,7 @@ def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
 
 def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
     """Return the solution of a table whose absent cells are 0 (`absent` is "zero") or the column mean ("mean")."""
-    with threads(1), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         table = (ShiftedRows.with_zeros if absent == "zero" else ShiftedRows.with_means)(cells)
         if absent == "mean":
             check_columns(np.bincount(cells.columns, minlength=cells.d), problem.columns)
@@ -136,12 +137,14 @@ def _of_inner_products(F: ShiftedRows, lengths: Array, rounding: Array, scale_ro
     for `spectrum_of_scatter`.
     """
     R, K = F.scaled(1.0 / safe_divisors(lengths)).inner(), F.inner()
-    scaled, (values, U) = factorise_both(F.n, lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K))
+    scaled, (values, U) = factorise_both(
+        lambda: np.linalg.eigvalsh(R), lambda: np.linalg.eigh(K), in_parallel=F.n <= MOST_ROWS_IN_PARALLEL
+    )
     values, U = values[::-1], U[:, ::-1]
     rank = count_positive(values, rank_of(scaled[::-1], len(lengths), upper_median(rounding)))
 
     def leading(k: int) -> Array:
-        with threads(thread_count(F.n)):
+        with one_blas_thread():
             return orthonormal(F.back(U[:, :k]))  # directions of small eigenvalues lose orthogonality
 
     error = np.full(F.n, 2 * float(((rounding + scale_rounding) * lengths) @ lengths) + backward_error(F.n, values[0]))

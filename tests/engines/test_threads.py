@@ -349,32 +349,39 @@ def test_a_pool_has_one_thread_of_blas_for_each_of_its_own(count: int, blas_thre
     assert blas_threads() == 2
 
 
-def test_the_thread_of_the_pool_sets_blas_and_its_workers_do_not(blas_threads: Any) -> None:
-    def seen(wished: int) -> tuple[int, int]:
-        with blas.threads(wished):
-            inside = blas_threads()
-        return inside, blas_threads()
-
-    with Threads(2) as pool:
-        assert list(pool.map(seen, [2, 3, 2])) == [(1, 1)] * 3
-        assert seen(2) == (2, 1)
-
-
-def test_nested_on_one_thread_the_number_of_blas_threads_comes_back(blas_threads: Any) -> None:
-    with blas.threads(1):
+def test_the_number_of_blas_threads_comes_back_after_the_last_body(blas_threads: Any) -> None:
+    with blas.one_blas_thread():
         assert blas_threads() == 1
-        with pytest.raises(Broken), blas.threads(2):
-            assert blas_threads() == 2
+        with pytest.raises(Broken), blas.one_blas_thread():
             raise Broken
         assert blas_threads() == 1
     assert blas_threads() == 2
 
 
-def test_a_thread_with_a_context_of_its_own_sets_blas(blas_threads: Any) -> None:
+def test_while_one_thread_is_in_a_body_another_does_not_restore(blas_threads: Any) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with blas.one_blas_thread():
+            entered.set()
+            assert leave.wait(20)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert entered.wait(20)
+    with blas.one_blas_thread():
+        pass
+    assert blas_threads() == 1
+    leave.set()
+    thread.join()
+    assert blas_threads() == 2
+
+
+def test_a_thread_sets_blas_for_itself(blas_threads: Any) -> None:
     seen: list[int] = []
 
     def work() -> None:
-        with blas.threads(1):
+        with blas.one_blas_thread():
             seen.append(blas_threads())
 
     thread = threading.Thread(target=work)

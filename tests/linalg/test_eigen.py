@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from often import often
 from pcatool.arrays import block_rows
 from pcatool.errors import RefusedError
-from pcatool.linalg.eigen import spectrum_of_scatter
+from pcatool.linalg.blas import one_blas_thread
+from pcatool.linalg.eigen import all_eigenpairs, spectrum_of_scatter
 from pcatool.linalg.spectrum import EPS
 from pcatool.registry import SOLVERS
 from solvers import tolerances as within
@@ -26,6 +28,24 @@ seeds = pytest.mark.parametrize("seed", range(12))
 def rank(X: Array, solver: str) -> int:
     found: int = fit(X, solver=solver, components="all").meta["rank"]
     return found
+
+
+# --- eigenpairs of wide matrices ---
+
+
+@pytest.mark.parametrize("d", [1001, 1002, 1150])
+@pytest.mark.parametrize("scale", [1.0, 3e-290, 7e290])
+def test_the_steps_of_dsyevd_have_its_bits(d: int, scale: float) -> None:
+    """The scale, a power of two here, is undone exactly; without it squares would underflow or overflow."""
+    scale = 2.0 ** round(np.log2(scale))
+    F = np.random.default_rng(d).normal(size=(d // 2, d))
+    S = F.T @ F
+    S /= 2.0 ** np.frexp(np.trace(S))[1]
+    with one_blas_thread():
+        values, vectors = scipy.linalg.eigh(S, driver="evd")
+        found = all_eigenpairs(S * scale)
+    assert found[0].tobytes() == (values * scale).tobytes()
+    assert found[1].tobytes() == np.ascontiguousarray(vectors).tobytes()
 
 
 # --- rank ---

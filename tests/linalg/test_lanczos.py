@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from pcatool.arrays import Array
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.lanczos import leading_pairs
 
 N = 400
@@ -37,7 +37,7 @@ def test_finds_them_all(spectrum: str, k: int) -> None:
     Q = np.linalg.qr(np.random.default_rng(3).standard_normal((N, N)))[0]
     A = (Q * values) @ Q.T
     A = (A + A.T) / 2
-    with threads(1):  # as in a fit
+    with one_blas_thread():  # as in a fit
         pairs = leading_pairs(lambda V: A @ V, N, lambda found: min(k, len(found)), max_space=N, fixed_count=k)
     if pairs is None:
         assert spectrum in HARD

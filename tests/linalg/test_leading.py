@@ -13,7 +13,7 @@ import pytest
 import pcatool.linalg.leading as leading
 from pcatool.arrays import Array, run_serially
 from pcatool.engines.threads import Threads
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.lanczos import EigenPairs
 from pcatool.linalg.spectrum import EPS, Spectrum
 
@@ -51,7 +51,7 @@ def spectrum_of(S: Array, wish: int | float) -> Spectrum:
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
     """Limit BLAS to one thread, as in a fit."""
-    with threads(1):
+    with one_blas_thread():
         yield
 
 
@@ -125,7 +125,7 @@ def test_scipy_is_loaded_with_the_number_of_threads_that_is_set() -> None:
     """OpenBLAS of SciPy is another library than that of NumPy, and would use every core."""
     script = (
         "import sys, numpy, pcatool.linalg.blas as blas\n"
-        "with blas.threads(1):\n"
+        "with blas.one_blas_thread():\n"
         "    assert 'scipy.linalg' not in sys.modules\n"
         "    blas.load_scipy_linalg()\n"
         "    controls = blas._openblas('scipy')\n"

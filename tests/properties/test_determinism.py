@@ -79,7 +79,7 @@ def test_side_by_side_gives_both_results_and_the_bits_of_one_after_the_other() -
     def second() -> bytes:
         return b"".join(part.tobytes() for part in np.linalg.eigh(B))
 
-    with blas.threads(1):
+    with blas.one_blas_thread():
         expected = first(), second()
         for _ in range(5):
             assert run_in_parallel(first, second) == expected
@@ -136,20 +136,6 @@ def test_what_the_caller_set_for_numpy_holds_on_both_sides() -> None:
                 run_in_parallel(*pair)
 
 
-def test_the_second_thread_has_the_threads_of_blas_that_the_caller_set() -> None:
-    """It may not set the number for itself, which would set it for all."""
-    controls = blas._openblas("numpy")
-    if controls is None:
-        pytest.skip("not the OpenBLAS of numpy's wheels")
-
-    def wishes_for_two() -> int:
-        with blas.threads(2):
-            return int(controls[1]())
-
-    with blas.threads(1):
-        assert run_in_parallel(wishes_for_two, int) == (1, 0)
-
-
 def test_fits_at_the_same_time_give_the_same_bytes_and_leave_blas_as_it_was() -> None:
     tables = [np.random.default_rng(seed).normal(size=(2500, 300)) for seed in range(3)]
     controls = blas._openblas("numpy")
@@ -188,7 +174,7 @@ for _ in range(12):
     child = os.fork()
     if child == 0:
         pcatool.fit(X, components=3)
-        os._exit(len(blas._requests))
+        os._exit(len(blas._bodies))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 done.set()
 thread.join()

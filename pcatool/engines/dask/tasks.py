@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from pcatool.arrays import Accumulator
 from pcatool.engines.base import FAN
 from pcatool.errors import FileError
-from pcatool.linalg.blas import threads
+from pcatool.linalg.blas import one_blas_thread
 from pcatool.resources import tune_allocator
 
 __all__ = ["Tree", "build_tree", "version"]
@@ -62,7 +62,7 @@ class MergeTask(NamedTuple):
 def _one_blas_thread() -> AbstractContextManager[None]:
     """Limit BLAS to one thread in the `with` block, because a worker runs a task on each of its cores."""
     _set_up()
-    return threads(1)
+    return one_blas_thread()
 
 
 @cache

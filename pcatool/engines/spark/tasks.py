@@ -126,10 +126,10 @@ def _call_pickled(function: Callable[[], Any]) -> tuple[bool, bytes]:
 
     The error is returned, not raised: Spark would run the task again and print the error.
     """
-    from pcatool.linalg.blas import threads
+    from pcatool.linalg.blas import one_blas_thread
 
     try:
-        with threads(1):  # an executor runs a task on each of its cores
+        with one_blas_thread():  # an executor runs a task on each of its cores
             return False, pickle.dumps(function(), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         return True, _pickled(error)
