@@ -200,7 +200,10 @@ class Isomap(Kernel):
         self._last_neighbours: Neighbours | None = None  # neighbours of the last matrix, with one more than requested
 
     def matrix(self, X: Array, run: Runner) -> Array:
-        """Return the kernel matrix (n, n); raise DataError if the neighbour graph is not connected."""
+        """Return the kernel matrix -D^2 / 2 (n, n), not centred, for the lengths D of the shortest paths.
+
+        Raise DataError if the neighbour graph is not connected.
+        """
         self._last_neighbours = neighbours_within(X, int(self.settings.neighbours or 0), run)
         D = self._along_graph(X, run, self._last_neighbours)  # not cached: a fit needs the distances once
         return np.asarray(-0.5 * D * D)
@@ -273,7 +276,10 @@ class LLE(Kernel):
         self._last_weights: tuple[Neighbours, Array] | None = None  # neighbours and weights of the last matrix
 
     def matrix(self, X: Array, run: Runner) -> Array:
-        """Return the kernel matrix (n, n); raise DataError if the neighbour graph is not connected."""
+        """Return the kernel matrix c I - (I - W)^T (I - W) of the mixing weights W (n, n); c makes it semidefinite.
+
+        Raise DataError if the neighbour graph is not connected.
+        """
         n, count = len(X), int(self.settings.neighbours or 0)
         with_next = neighbours_within(X, count, run)
         neighbours = with_next.closest(count)
@@ -410,7 +416,10 @@ class LaplacianEigenmap(Kernel):
         self._last_graph: tuple[Neighbours, Graph] | None = None  # neighbours and graph of the last matrix
 
     def matrix(self, X: Array, run: Runner) -> Array:
-        """Return the kernel matrix (n, n); raise DataError if the neighbour graph is not connected."""
+        """Return the kernel matrix (n, n): the pseudoinverse of the Laplacian of the neighbour graph.
+
+        Raise DataError if the graph is not connected.
+        """
         n, count = len(X), int(self.settings.neighbours or 0)
         neighbours = neighbours_within(X, count, run)
         graph = Graph.of(neighbours.closest(count))

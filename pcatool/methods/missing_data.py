@@ -178,9 +178,10 @@ class IncompletePCA(PCA):
         return plan._replace(solver=EM, reason=f"if cells are missing; if none is, solver {plan.solver}: {plan.reason}")
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources) -> Rows:
-        """Return the rows of the fit, as `PCA.rows` does.
+        """Return the rows of the fit; as many rows are read as the choice of a solver needs.
 
-        EM passes over the rows so often that it keeps the blocks of a table in memory, too.
+        Data that are already a table in memory are usually cut into blocks again for each pass. EM makes so many passes
+        that it keeps these blocks, as it keeps those of files.
         """
         return super().rows(
             blocks, columns, resources._replace(reread=None) if self.options.policy == EM else resources

@@ -77,11 +77,12 @@ class Optimum(NamedTuple):
 
 
 def maximize(step: Callable[[Parameters], Point], start: Parameters, most_steps: int, gain: float) -> Optimum:
-    """Maximize the log-likelihood from `start` by L-BFGS steps, with an EM step where such a step fails.
+    """Maximize the log-likelihood from `start`; return the last accepted point and the path to it.
 
-    `step` computes the point at given parameters. The steps end after `most_steps`; when they gain less than `gain`; or
-    when an EM step lowers the likelihood, which happens only by rounding error. Raise `LinAlgError` if `step` does
-    so at `start` or after an EM step.
+    `step` computes the point at given parameters. Each step is one of L-BFGS; if it fails or lowers the likelihood, an
+    EM step replaces it. The search has converged when the last SPAN points together gain at most `gain`, IDLE times in
+    a row, or when an EM step lowers the likelihood, which happens only by rounding error. It is given up after
+    `most_steps` calls of `step`. Raise `LinAlgError` if `step` does so at `start` or at the point of an EM step.
     """
     last = step(start)
     secants = _Secants()

@@ -220,9 +220,10 @@ def _apply(
     engine: EngineOptions,
     reporter: Reporter,
 ) -> Results:
-    """Return the results of `work` on the columns `choice` of the inputs, with the passthrough columns of `options`.
+    """Return the results of `work` on the columns `choice` of the inputs, with the passthrough columns.
 
-    The passthrough column of triples is that of the users. Raises `UsageError` if a result column has the same name.
+    The passthrough columns are those of --keep or --keep-all; with --triples, the column of users alone. Raise
+    `UsageError` if a result has the name of the column of users; the writer checks the names of --keep.
     """
     scorer = Scorer(model, work, options.with_error, options.with_coverage)
     if options.triples:

@@ -300,7 +300,8 @@ def write_parts(
     """Let workers write the results of all inputs into a folder, one file for each split.
 
     `make` applies the model; `model` is the path of the model, None without a file. All that can be refused is refused
-    before the first file is written.
+    before the first file is written. The outcome holds the results, written already, and for each file its input, its
+    name and its number of rows.
     """
     folder, output = _folder_of(output, engine)
     found = _inputs_of(make, data, table, output, reporter)

@@ -97,7 +97,10 @@ class CheckedReading(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns of X, after labels were replaced by a class."""
+        """Names of the columns of X.
+
+        If the labels are classes, a column with the number of each row's class stands last, in place of all labels.
+        """
         chosen = self.chosen
         return chosen.names if chosen.classes is None else (*chosen.features, chosen.classes.name)
 

@@ -92,7 +92,10 @@ def inspection_text(
 
 
 def fact_lines(facts: Mapping[str, Any]) -> list[Line]:
-    """Return the labelled lines on the file, method, settings, rows, columns, components, rank and solver."""
+    """Return the labelled lines of `inspect` on the file, settings, size of the table, components and solver.
+
+    Lines on missing cells are always included, lines on further settings and on aligned components where there are any.
+    """
     total_name = name_of_total(facts["method"], facts["centered"])
     kept = f"{grouped(facts['components'])} of {grouped(facts['eigenvalues_possible'])} kept"
     components = f"{kept}, {percent(facts['cumulative'])} of the {total_name}"

@@ -369,7 +369,7 @@ def fitting_shares(figure: Figure, table: VarianceTable, width: float, shown: in
 
 
 def draw_cumulative(axes: Axes, table: VarianceTable, kept: int, shown: int) -> None:
-    """Draw the cumulative shares of the first `shown` components, with a large point at component `kept`."""
+    """Draw the cumulative shares of the first `shown` components, with a large point at component `kept` if shown."""
     from matplotlib.ticker import PercentFormatter
 
     marker = "o" if shown <= MAX_BARS else ""

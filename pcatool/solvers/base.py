@@ -79,7 +79,7 @@ class Problem(NamedTuple):
         return len(self.columns)
 
     def observations(self, rows: int, weight: float) -> int:
-        """Number of observations in `rows` rows of total `weight`: with frequency weights their sum, else `rows`."""
+        """Number of observations in `rows` rows: with frequency weights the rounded total `weight`, else `rows`."""
         return max(min(round(weight), MOST_COUNTED), rows) if self.weights == "frequency" else rows
 
     def divisor(self, centre: Centre) -> float:

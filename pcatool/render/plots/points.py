@@ -71,6 +71,7 @@ def cell_number(value: float, exponent: int) -> int:
 
 # Rows added to one layer of a grid: the number of the layer, a mask of the rows that count in this layer (None for
 # all), and the amount that each of these rows adds to its cell (None for 1).
+# Number of a layer; a mask (n,) of the rows, or None for all; an amount (n,) for each row, or None for 1 each.
 Addition = tuple[int, NDArray[np.bool_] | None, Array | None]
 
 
@@ -86,7 +87,10 @@ class Grid:
         self._layers: dict[int, NDArray[Any]] = {}  # counts are uint32, which takes half the memory of sums
 
     def add(self, x: Array, y: Array, additions: Iterable[Addition]) -> None:
-        """Add rows with coordinates x and y (n,) to the layers that the additions name."""
+        """Add rows with coordinates x and y (n,) to their cells of layers: 1 for each row, or its amount.
+
+        Each addition names one layer. The grid grows first if rows lie outside.
+        """
         if not len(x):
             return
         self._make_room(x, y)
