@@ -276,7 +276,7 @@ class LLE(Kernel):
         self._last_weights: tuple[Neighbours, Array] | None = None  # neighbours and weights of the last matrix
 
     def matrix(self, X: Array, run: Runner) -> Array:
-        """Return c I - (I - W)^T (I - W), for mixing weights W (n, n); raise DataError if the graph is not connected."""
+        """Return c I - (I - W)^T (I - W) of the mixing weights W (n, n); raise DataError for an unconnected graph."""
         n, count = len(X), int(self.settings.neighbours or 0)
         with_next = neighbours_within(X, count, run)
         neighbours = with_next.closest(count)
