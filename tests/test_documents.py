@@ -208,7 +208,7 @@ def test_endings_of_tables_in_a_folder_are_those_of_the_readers() -> None:
 
 
 def test_first_block_of_rows_is_as_long_as_described() -> None:
-    (sentence,) = re.findall(r"The first block has (.*?)\. ", TOPICS["tables"].text, re.DOTALL)
+    (sentence,) = re.findall(r"pcatool looks at the first (.*?)\. ", TOPICS["tables"].text, re.DOTALL)
     most_rows, narrow, fewer_rows, wide = (int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", sentence))
     assert block_rows(1) == block_rows(narrow) == most_rows > block_rows(narrow + 1)
     assert block_rows(wide) == fewer_rows
