@@ -22,7 +22,7 @@ Done = Callable[[int], None]
 
 
 def unreported(count: int) -> None:
-    """Do nothing; callback where nobody wants progress."""
+    """Do nothing: the callback for progress where nobody wants progress."""
 
 
 class Cluster(Engine, Protocol):
@@ -56,7 +56,7 @@ class Cluster(Engine, Protocol):
 
 
 class Listing(Accumulator[Item, list[Result]]):
-    """Lists the results of a function, in the order of the items; so `map` can be done by `reduce`."""
+    """Accumulator that lists the results of a function in the order of the items, so that `reduce` does a `map`."""
 
     def __init__(self, function: Callable[[Item], Result]) -> None:
         self.function = function

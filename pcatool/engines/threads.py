@@ -70,8 +70,9 @@ class Threads:
     ) -> Iterator[Result]:
         """Yield `function(item)` for every item, in the order of the items.
 
-        Items are taken as threads become free, with at most `most` under way. `ready` returns whether the next item
-        can be taken without a long wait; if not, the results under way are yielded first.
+        Items are taken as threads become free, with at most `most` calls under way; None: as many as the threads need.
+        `ready` returns whether the next item can be taken without a long wait; if not, the results under way are
+        yielded first.
         """
         if self.count == 1:
             return map(function, items)
@@ -88,7 +89,10 @@ class Threads:
         ready: Callable[[], bool] | None,
         most: int,
     ) -> Iterator[Result]:
-        """Yield the results in order, with at most `most` calls under way; cancel the rest if the caller stops."""
+        """Yield the results in order, with at most `most` calls under way; if the caller stops, cancel waiting calls.
+
+        `ready` is as in `map`, None if items never take long. An error comes after the results of the items before it.
+        """
         source = iter(items)
         under_way: deque[Future[Result]] = deque()
         try:

@@ -65,7 +65,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def may_exceed_double(kind: pa.DataType) -> bool:
-    """Whether the type is an integer, a decimal or text, whose values may have more digits than a double."""
+    """Whether the type is an integer, a decimal, text or a dictionary of text: values that a double may not hold."""
     return bool(pat.is_integer(kind) or pat.is_decimal(kind) or is_text(kind))
 
 
@@ -140,7 +140,10 @@ def column_of(name: str, kind: pa.DataType, sample: pa.Array | None) -> Column:
 
 
 def _numbers_in_text(sample: pa.Array | None) -> str:
-    """Return whether "all", "some" or "none" of the first cells of a text column are numbers; ignores missing cells."""
+    """Return whether "all", "some" or "none" of the first cells of a text column are numbers.
+
+    Missing cells are ignored; without any other cell, or with None as the sample, the result is "none".
+    """
     cells = () if sample is None else as_text(sample.slice(0, CELLS_CHECKED)).to_pylist()
     filled = (cell for cell in cells if not (cell is None or DEFAULT_DIALECT.is_missing(cell)))
     numbers = [DEFAULT_DIALECT.number(cell) is not None for cell in filled]
@@ -232,8 +235,8 @@ def text_array(cells: Sequence[str]) -> pa.Array:
 def numbers_of(array: pa.Array) -> NDArray[np.generic]:
     """Return a column of numbers or booleans as a numpy array (n,).
 
-    Without nulls, integers and floats are a view of Arrow's memory in their own type, and decimals are float64. With
-    nulls the result is float64, with `NULL` for each null.
+    Without nulls, integers and floats are a view of Arrow's memory in their own type, booleans are numpy booleans, and
+    decimals are float64. With nulls the result is float64, with `NULL` for each null. Dictionaries are decoded first.
     """
     fixed = numpy_type(array.type)
     if fixed is not None and array.null_count == 0 and len(array):  # first: tables may have many columns
@@ -278,7 +281,10 @@ def _decimals(array: pa.Array) -> NDArray[np.generic]:
 
 
 def codes_and_texts(column: pa.Array) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the index of each row's value among the distinct values (n,), -1 for a null, and these values as texts."""
+    """Return the index of each row's value among the distinct values (n,), and the distinct values as texts.
+
+    The index of a null is -1. Distinct values come in order of first appearance.
+    """
     if pat.is_dictionary(column.type):
         column = column.dictionary_decode()
     encoded = column.dictionary_encode()

@@ -36,19 +36,22 @@ __all__ = ["ArrowPart", "ArrowRows", "BadValue", "VectorLength", "by_column", "f
 
 
 class BadValue(Exception):
-    """A value that cannot be read as a feature: `row` in the batch, message and remedy; readers raise `at(place)`."""
+    """Error for a value that cannot be read as a feature; readers catch it and raise the DataError of `at` instead.
+
+    `row` is the row in the batch, from 0; `text` is the message without a place.
+    """
 
     def __init__(self, row: int, text: str, remedy: str) -> None:
         super().__init__(row, text, remedy)
         self.row, self.text, self.remedy = row, text, remedy
 
     def at(self, place: str) -> DataError:
-        """Return the error for the user; `place` names file and row."""
+        """Return the error to raise for the user; `place`, the file and row of the value, begins its message."""
         return DataError(f"{place}, {self.text}", self.remedy)
 
 
 class VectorLength(BadValue):
-    """A vector whose length differs from that of the first vector of its column."""
+    """Error for a vector whose length differs from `width`, the length of the first vector of its column."""
 
     def __init__(self, row: int, name: str, length: int, width: int) -> None:
         lengths = f"the vector has length {grouped(length)}, but the first vector has length {grouped(width)}"
@@ -79,7 +82,11 @@ def by_column(features: tuple[Feature, ...]) -> Mapping[int, list[int]]:
 
 
 def fill(X: Array, chosen: list[int], features: Sequence[Feature], array: pa.Array, column: Column) -> None:
-    """Fill columns `chosen` of X (rows, d) with features from `column`, whose cells are `array`; raises BadValue."""
+    """Write the features that come from one table column into X (rows, d), in place; raises BadValue.
+
+    `features` are those of all columns of X. `chosen` are the columns of X to write, all of which come from `column`,
+    whose cells are `array`.
+    """
     if features[chosen[0]].element is None:  # then no feature of this column is an element of a vector
         numbers = _numbers_in(array, column) if column.arrow_type else numbers_of(array)
         for j in chosen:
@@ -179,8 +186,9 @@ class ArrowRows(NamedTuple):
     def batch(self, X: Array, arrays: Mapping[int, pa.Array], passthrough: Sequence[int]) -> Batch:
         """Return the batch of X (n, d), which was made from `arrays` (cells by column number).
 
-        The batch keeps only the passthrough columns and the columns that X may hold rounded. The thread that allocated
-        the other columns then frees them, which is cheaper than in another thread.
+        `passthrough` are the numbers of the passthrough columns. The batch keeps these columns, and the columns whose
+        numbers float64 may round. The thread that allocated the other columns then frees them, which is cheaper than in
+        another thread.
         """
         exact = {column: array for column, array in arrays.items() if may_exceed_double(array.type)}
         passed = [arrays[column] for column in passthrough]

@@ -44,7 +44,8 @@ class BadFiles:
         """Return the cause of an error if the input at `position` may be left out; otherwise raise the cause.
 
         An input may be left out with --skip-bad if the file is at fault and is not a pipe. A cause that is raised
-        although the file is at fault is marked `of_input`, and its remedy names --skip-bad where that would help.
+        although the file is at fault gets `of_input` (an error of one input), and its remedy names --skip-bad where
+        that would help.
         """
         cause = self._cause(position, error)
         if not is_bad_file(cause):
@@ -85,7 +86,7 @@ class BadFiles:
         return none_left(list(self.left_out.values()))
 
     def warn(self, reporter: Reporter) -> None:
-        """Show a warning with the number of inputs left out, and the first of these with their reasons."""
+        """Show a warning with the number of inputs left out, and the first FIRST_FILES of them with their reasons."""
         reporter.warn(
             f"left out {grouped(len(self.left_out))} of {grouped(len(self.files))} files:",
             reason_lines(list(self.left_out.values())),

@@ -34,14 +34,14 @@ MOST_LARGE_CHECKED = 100
 
 
 class RoundedCell(NamedTuple):
-    """A cell whose whole number has no exact double, so that X holds a rounded value."""
+    """A cell with a whole number that float64 cannot hold exactly; X holds the rounded number."""
 
-    row: int  # row in the batch
+    row: int  # row in the batch, from 0
     feature: int  # column of X
     written: int  # the number as the input has it
 
     def note(self, place: str, column: str) -> str:
-        """Return the text of the note for the user; `place` names file and row, `column` the column."""
+        """Return the note for the user that this cell was rounded; `place` is its file and row, `column` its column."""
         return (
             f"{place}, column {show(column)}: {self.written} is read as {int(float(self.written))}, because whole "
             "numbers beyond 2^53 are rounded; if the numbers are ids, fit the model without the column, "
@@ -50,7 +50,7 @@ class RoundedCell(NamedTuple):
 
 
 def has_above_2_53(X: Array) -> bool:
-    """Whether X holds a number of at least 2^53 in absolute value."""
+    """Whether X holds a number, finite or infinite, of at least 2^53 in absolute value."""
     # The sum of squares rules this out for most blocks, in one pass.
     flat = X.ravel(order="K")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -76,10 +76,10 @@ def first_rounded(
     cells: Iterable[str],
     read_whole_number: Callable[[str], int | None],
 ) -> RoundedCell | None:
-    """Return the first of some cells whose whole number X (n, d) holds rounded; None if there is none.
+    """Return the first cell with a whole number that X (n, d) holds rounded; None if all of them are exact in X.
 
-    `cells` are the texts of the cells at `features` and `rows`. `read_whole_number` returns the whole number in a text,
-    None for other texts.
+    Only the cells at row rows[i] and column features[i] of X are checked, in this order; cells[i] is the text of the
+    cell in the input. `read_whole_number` returns the whole number that a text holds, None for other texts.
     """
     for feature, row, cell in zip(features.tolist(), rows.tolist(), cells, strict=True):
         written = read_whole_number(cell)
@@ -89,7 +89,10 @@ def first_rounded(
 
 
 def bad_cell_remedy(value: str, name: str, column: int | None = None) -> str:
-    """Return the remedy for a cell whose text `value` cannot be read; `name` and `column` (from 0) are its column's."""
+    """Return the remedy for a cell whose text `value` cannot be read as a number.
+
+    `name` is the name of the column of the cell, `column` the number of this column from 0; None if unknown.
+    """
     missing = f"{null_option(value) or 'the value with --null-value'} if the value means missing"
     return f"correct the cell, give {missing}, or {leave_out(name, column)}"
 
@@ -101,7 +104,7 @@ class Column(NamedTuple):
     # number, empty (only missing cells), boolean, vector, text, or marked number (numbers with marks such as $ or %);
     # "" before the reader has looked at the cells
     kind: str = "number"
-    example: str = ""  # the first cell that is not missing
+    example: str = ""  # a cell that is not missing, mostly the first; "" for most columns of numbers
     width: int = 0  # length of the vectors; 0 for other columns, or if no vector was seen
     remedy: str = ""  # for columns of marked numbers: options that read the cells as numbers
     line: int = 0  # for columns of marked numbers: line of the example; 0 if unknown
@@ -115,12 +118,15 @@ class Column(NamedTuple):
     row_name: bool = False  # holds the names of the rows (--row-names); never a feature
 
     def place(self, where: str) -> str:
-        """Return the place of the example in the input `where`, for messages."""
+        """Return input, line (if known) and column of the example, for messages; `where` is the name of the input."""
         return f"{where}{f', line {self.line}' if self.line else ''}, column {show(self.name)}"
 
     @property
     def contents(self) -> str:
-        """The kind with a blank, for messages; "" for dates, structs, ..., which count as text but are not text."""
+        """The kind and a blank after it, such as "text ", for messages.
+
+        "" for dates, structs and other types, whose columns have the kind text but hold no text.
+        """
         return f"{self.kind} " if not self.arrow_type or self.arrow_type.endswith(("string", "string_view")) else ""
 
 
@@ -195,7 +201,7 @@ class Table(Protocol):
         ...
 
     def passthrough_type(self, column: int) -> Any:
-        """Return the Arrow type of this column as a passthrough column."""
+        """Return the Arrow type that the column with this number, from 0, has as a passthrough column."""
         ...
 
     def ready(self) -> bool:
@@ -219,9 +225,10 @@ class Table(Protocol):
         ...
 
     def reading_bytes(self, parts: int) -> int:
-        """Return the most memory, in bytes, that reading takes with this many parts at once, numbers included.
+        """Return the most memory, in bytes, that reading takes while this many parts are in memory.
 
-        Valid after the first part was taken from `parts`, since the memory depends on the columns that are read.
+        The float64 numbers of the parts are included. Valid after the method `parts` has yielded its first part, since
+        the memory depends on the columns that are read.
         """
         ...
 

@@ -81,7 +81,7 @@ class Partitions:
         return PartitionColumn(column, pa.int64() if whole else TEXT)
 
     def of(self, table: Table, path: str) -> Table:
-        """Return the table with the partition columns of its path added.
+        """Return the table with the partition columns of `path`, its file, added; the table itself if there are none.
 
         A column of the file hides a partition column of the same name.
         """
@@ -226,13 +226,17 @@ class PartitionedPart(NamedTuple):
 
 
 def _rounded_of(inner: Batch, places: Sequence[int]) -> RoundedCell | None:
-    """Return the first rounded cell of the file's own features, or None; `places` are their columns in the whole X."""
+    """Return the first rounded cell of the features that come from columns of the file itself; None if there is none.
+
+    `inner` is the batch of these features, and `places` are their columns in the X of all features, which the returned
+    cell refers to.
+    """
     found = inner.rounded()
     return None if found is None else found._replace(feature=places[found.feature])
 
 
 def _with_partition_spellings(inner: Batch, more: Mapping[str, int]) -> dict[str, int]:
-    """Return the missing cells per spelling: those of the batch plus `more`, those of the partition columns."""
+    """Return the number of missing cells per spelling: those in `inner` plus `more`, those of the partition columns."""
     spelled = dict(inner.spellings())
     for text, count in more.items():
         spelled[text] = spelled.get(text, 0) + count

@@ -88,7 +88,7 @@ class InputFiles:
         return self.resolved.inputs[position].is_stream
 
     def open(self) -> OpenedInput:
-        """Open the current file, and report its number to the reporter."""
+        """Open the current file and return it; report its number to the reporter. Raises FileError or DataError."""
         self._reporter.at_file(self.position + 1, len(self))
         self._opened = self._open(self.current, self._reporter)
         return self._opened
@@ -137,7 +137,10 @@ class InputFiles:
             return OpenedAhead(notes=tuple(reporter.notes), error=error)
 
     def table_of_next(self, later: OpenedAhead) -> Table:
-        """Return the table of the current file, opened ahead as `later` or else opened now; raises its error."""
+        """Return the table of the current file: that of `later` if the file was opened ahead, else opened now.
+
+        Raises the error of opening, also if the file was opened ahead.
+        """
         if later.table is None and later.error is None:
             return self.table(self.open())
         self._reporter.at_file(self.position + 1, len(self))
@@ -169,9 +172,10 @@ class InputFiles:
                 yield other.table(other.open())
 
     def expected_rows(self, position: int, rows: int | None) -> int | None:
-        """Estimate the rows of all files from the `rows` of the file at this position, by their sizes in bytes.
+        """Return an estimate of the rows of all files, from the `rows` of the file at this position.
 
-        Returns None if a size is unknown or the files have different formats.
+        The files count by their sizes in bytes. With one file or None as `rows`, the result is `rows`. Returns None if
+        a size is unknown or the files have different formats.
         """
         if len(self) < 2 or rows is None:
             return rows
@@ -183,7 +187,7 @@ class InputFiles:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes read from the open file so far."""
+        """Bytes read from the current file so far; 0 while no file is open."""
         opened = self._opened
         return 0 if opened is None else opened.bytes_read
 
@@ -234,7 +238,7 @@ def _most_ahead(table: Table) -> int:
 
 
 def not_a_table(name: str) -> DataError:
-    """Return the error for a model or another zip archive given as a table."""
+    """Return the error for the input `name`, a model or another zip archive, given as a table."""
     if name.endswith(MODEL_SUFFIX):
         return DataError(f"{name} is a model, not a table", "give a CSV or Parquet file")
     return DataError(

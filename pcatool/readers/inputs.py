@@ -94,7 +94,11 @@ class Inputs:
         return [item.path for item in self._files.resolved.inputs]
 
     def _open_first(self) -> None:
-        """Make the next input that can be opened the first table; if the only input is a model, keep it as `model`."""
+        """Open inputs, from the current one on, until one can be read; its table is then the first table.
+
+        If the only input is a model, it is kept as `model`. Raises the error of an input that may not be left out, and
+        DataError if no input is left.
+        """
         self._table = self._columns = self._stream = None
         while self._table is None and self.model is None:
             try:
@@ -108,7 +112,10 @@ class Inputs:
                 self._skip_current(error)
 
     def _skip_current(self, error: PcatoolError) -> None:
-        """Leave out the current input because of this error, and move to the next; raises if either is impossible."""
+        """Leave out the current input because of this error, and move to the next.
+
+        Raises the error if the input may not be left out, and DataError if there is no next input.
+        """
         position = self._files.position
         self.bad_files.leave_out(position, self.bad_files.skippable_error(position, error))
         self.close()
@@ -162,7 +169,7 @@ class Inputs:
         return not self._files.resolved.inputs
 
     def expected_rows(self) -> int | None:
-        """Estimate the number of rows of all inputs; None if no estimate is possible."""
+        """Return an estimate of the number of rows of all inputs; None if no estimate is possible."""
         return self._files.expected_rows(self._first_position, self.first.expected_rows())
 
     def reading_bytes(self, parts: int) -> int:
@@ -173,11 +180,11 @@ class Inputs:
         return self.stream.reading_bytes(parts)
 
     def ready(self) -> bool:
-        """Whether more rows are available without waiting; opening a pipe may wait."""
+        """Whether the next rows, or their end, come without waiting; False if the next input is an unopened pipe."""
         return self.stream.ready()
 
     def at_rows(self, count: int) -> None:
-        """Report that this many more rows were read."""
+        """Tell the reporter that `count` more rows were read."""
         self._reporter.at_rows(count)
 
     def note_rounding(self, text: str) -> None:
@@ -302,7 +309,7 @@ class RowStream:
             yield Piece(position)
 
     def ready(self) -> bool:
-        """Whether more rows are available without waiting; opening a pipe may wait."""
+        """Whether the next rows, or their end, come without waiting; False if the next input is an unopened pipe."""
         if self._current is None:
             return True
         if self._current.ended() and self._files.has_next:

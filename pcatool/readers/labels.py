@@ -128,7 +128,10 @@ def _quoted(text: str) -> str:
 
 
 def _code_numbers(column: Array) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the index of each number among the distinct numbers (n,), -1 for NaN, and these as texts; -0 equals 0."""
+    """Return the index of each number among the distinct numbers (n,), -1 for NaN, and the distinct numbers as texts.
+
+    The distinct numbers are sorted; -0 equals 0.
+    """
     missing = np.isnan(column)
     distinct, inverse = np.unique(np.where(missing, 0.0, column) + 0.0, return_inverse=True)
     return np.where(missing, -1, inverse), [repr(value).removesuffix(".0") for value in distinct.tolist()]

@@ -45,7 +45,8 @@ class ObjectColumn(NamedTuple):
     """A column of Python objects, converted to Arrow."""
 
     array: pa.Array  # as a passthrough column
-    numbers: pa.Array | None = None  # float64, where the cells are numbers that Arrow took for another type
+    # float64, null for a missing or bad cell; None unless the column holds numbers and Arrow took it for another type
+    numbers: pa.Array | None = None
     bad: BadObject | None = None  # first cell that is not a number, in a column of numbers
 
 
@@ -202,7 +203,7 @@ def _from_series(series: Any, dialect: Dialect) -> ObjectColumn:
 
 
 def _number_columns(columns: Sequence[ObjectColumn]) -> dict[int, ObjectColumn]:
-    """Return the columns whose `numbers` differ from their Arrow column, by column number."""
+    """Return the columns that have `numbers` beside their Arrow column, by column number."""
     return {i: column for i, column in enumerate(columns) if column.numbers is not None}
 
 
@@ -394,5 +395,5 @@ class ArrowTable(MemoryTable):
 
 
 def _sample(column: pa.ChunkedArray) -> pa.Array | None:
-    """Return the first chunk that holds a value, or None."""
+    """Return the first chunk that holds a value, neither null nor an empty list; None if no chunk does."""
     return next(filter(has_value, column.chunks), None)

@@ -45,8 +45,8 @@ SAME_BYTES = ("utf-8", "utf-8-sig", "ascii")
 def as_utf8(stream: ByteStream, encoding: str, head: bytes, name: str) -> ByteStream:
     """Return the stream recoded to UTF-8, without a UTF-8 byte order mark.
 
-    `head` is the start of the stream. A byte order mark overrides `encoding`. Raises UsageError if `encoding` is not an
-    encoding of text.
+    `head` is the start of the stream, not yet read from it. A byte order mark overrides `encoding`. Raises UsageError
+    if `encoding` is not an encoding of text.
     """
     mark = next((mark for mark in BYTE_ORDER_MARKS if head.startswith(mark)), None)
     if mark == codecs.BOM_UTF8:
@@ -259,7 +259,7 @@ class OpenedInput:
 
     @property
     def size(self) -> int | None:
-        """Size of the uncompressed input in bytes; None for pipes and compressed inputs."""
+        """Size of the input in bytes; None for a pipe, and for a compressed input, whose unpacked size is unknown."""
         return self._raw.size if self._raw.regular and not self._compressed else None
 
     @property

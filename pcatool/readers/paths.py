@@ -120,7 +120,10 @@ def resolve(paths: Sequence[str]) -> list[Input]:
 
 
 def resolve_models(paths: Sequence[str]) -> list[Input]:
-    """Like `resolve`, for model files; no paths give no inputs."""
+    """Return the model files of the paths, in order; of a folder, the files whose names end in .npz, sorted by name.
+
+    No paths give []. Raises FileError if a glob matches no file or a folder has no model, UsageError for an empty path.
+    """
     return [found for path in paths for found in _expand(path, _is_model)]
 
 
@@ -144,7 +147,11 @@ def _is_model(name: str) -> bool:
 
 
 def _expand(path: str, is_chosen: Callable[[str], bool]) -> list[Input]:
-    """Return the inputs that one path names; of a folder, the files whose names `is_chosen` accepts, sorted."""
+    """Return the inputs that one path names: the path itself, or the files of a glob or folder, sorted by name.
+
+    Of a folder, these are the files whose names `is_chosen` accepts. Raises FileError if a glob or folder gives no
+    file, UsageError for an empty path.
+    """
     if path == STDIN:
         return [Input(path)]
     if path == "":
@@ -172,7 +179,10 @@ def _expand(path: str, is_chosen: Callable[[str], bool]) -> list[Input]:
 
 
 def _matching(pattern: str, is_chosen: Callable[[str], bool]) -> list[str]:
-    """Return the files that match a glob; if only folders match, such as partitions, the files in the folders."""
+    """Return the files that match a glob, whatever their names.
+
+    If only folders match, such as partitions, these are the files in the folders whose names `is_chosen` accepts.
+    """
     found = glob(pattern, recursive=True)
     files = [p for p in found if Path(p).is_file() or _is_broken_link(p, is_chosen)]
     files = files or [file for p in found if Path(p).is_dir() for file in _files_in(p, is_chosen)]
@@ -196,7 +206,10 @@ def _each_once(files: Iterable[str]) -> list[str]:
 
 
 def _by_links(folder: str) -> tuple[int, list[tuple[tuple[str, ...], str]]]:
-    """Return a sort key for a folder: how many of its path's folders are links, then (folders before, name) of each."""
+    """Return a sort key for a folder: the number of links to folders in its path, then each of these links.
+
+    A link is given as the names of the folders since the link before it, and its own name.
+    """
     parts, links, begun = Path(folder).parts, list[tuple[tuple[str, ...], str]](), 0
     for end in range(1, len(parts) + 1):
         if Path(*parts[:end]).is_symlink():

@@ -84,7 +84,10 @@ class RowCounts:
     table: TripleCounts | None = None  # for triples only
 
     def count(self, batch: Batch, missing: IncompleteCells, names: Sequence[str]) -> None:
-        """Add the incomplete rows and missing cells of a batch, but not `rows`; `names` are those of its X."""
+        """Add the incomplete rows and missing cells of a batch; the field `rows` is left to the caller.
+
+        `names` are the names of the columns of the batch's X.
+        """
         self.names = names
         self.incomplete += int(missing.rows.sum())
         for j in np.flatnonzero(missing.cells).tolist():
@@ -109,7 +112,7 @@ class RowCounts:
         self.places += other.places[: max(FIRST_PLACES - len(self.places), 0)]
 
     def _make_room(self) -> None:
-        """Beyond MOST_PATTERNS patterns, keep only the most common; later patterns are then counted too."""
+        """Drop the rarer half of the patterns if there are more than MOST_PATTERNS, so that new ones can be counted."""
         if len(self.patterns) > MOST_PATTERNS:
             self.more_patterns = True
             self.patterns = Counter(dict(self.patterns.most_common(MOST_PATTERNS // 2)))
@@ -155,7 +158,11 @@ def _split_place(place: str) -> tuple[str, str, str]:
 
 
 def _by_vector(cells: Sequence[tuple[str, int]]) -> list[tuple[list[str], int]]:
-    """Return columns with their number of missing cells; successive elements of a vector with equal numbers are one."""
+    """Return groups of columns, each with the number of missing cells that every column of the group has.
+
+    `cells` holds names and numbers of missing cells. Successive elements of a vector with equal numbers form a group;
+    any other column is a group by itself.
+    """
     found: list[tuple[list[str], int]] = []
     expected = ""  # the next element of the same vector
     for name, count in cells:
@@ -169,14 +176,14 @@ def _by_vector(cells: Sequence[tuple[str, int]]) -> list[tuple[list[str], int]]:
 
 
 def _columns_text(names: Sequence[str]) -> str:
-    """Return words for a column, or for elements of a vector, which have equal numbers of missing cells."""
+    """Return the words, such as "column 'a'", for one column or for the successive elements of a vector."""
     if len(names) == 1:
         return f"column {show(names[0])}"
     return f"each of {counted(len(names), 'column')} {show(names[0])} to {show(names[-1])}"
 
 
 def _spread(counts: NDArray[np.int64]) -> tuple[int, float, int]:
-    """Return the minimum, median and maximum."""
+    """Return the minimum, median and maximum of the counts."""
     return int(counts.min()), float(np.median(counts)), int(counts.max())
 
 

@@ -46,7 +46,10 @@ def numbers_for_missing(nulls: Sequence[str]) -> dict[float, str]:
 
 
 def with_missing(batch: Batch, numbers: Mapping[float, str]) -> Batch:
-    """Return the batch with NaN in each cell that equals a key of `numbers`; the values are the keys' spellings."""
+    """Return the batch with NaN in each cell of X that equals a key of `numbers`.
+
+    The value of the key is its spelling, under which these cells are counted in the batch's `spellings`.
+    """
     X, counts = batch.X.copy(order="K"), Counter[str]()
     for value, text in numbers.items():
         is_missing = value == X
@@ -358,7 +361,10 @@ def _cast_if_compatible(array: Any, kind: Any) -> Any:
 
 
 def _alike(here: Any, there: Any) -> bool:
-    """Whether the families are equal, or `here` is that of nulls; nested families are compared field by field."""
+    """Whether two families of types (see `_family`) are equal, or `here` is the family of nulls.
+
+    Families of nested types are compared field by field.
+    """
     if isinstance(here, list) and isinstance(there, list):
         return len(here) == len(there) and all(map(_alike, here, there))
     return here is None or here == there
@@ -388,7 +394,10 @@ def _family(kind: Any) -> Any:
 
 
 def _changed(before: Any, after: Any) -> Iterator[int]:
-    """Yield the rows, from 0, whose values `before` and `after` a cast differ."""
+    """Yield the rows, from 0, in which a cast changed the value; `before` and `after` are the column before and after.
+
+    Casts to text, and from text to dates or times, change no value: no rows are yielded.
+    """
     read, to = _family(before.type) == TEXT, _family(after.type)
     if to == TEXT or (read and to not in (NUMBER, BOOLEAN)):
         return iter(())
@@ -403,7 +412,7 @@ def _changed(before: Any, after: Any) -> Iterator[int]:
 
 
 def _differing(before: Any, back: Any) -> Iterator[int]:
-    """Yield the rows that differ between a column and the same column cast back; NaN equals NaN."""
+    """Yield the rows, from 0, in which a column differs from itself after a cast and the cast back; NaN equals NaN."""
     import pyarrow.compute as pc
 
     changed = pc.not_equal(before, back)
@@ -413,14 +422,15 @@ def _differing(before: Any, back: Any) -> Iterator[int]:
 
 
 def _rows(chosen: Any) -> Iterator[int]:
-    """Yield the rows where an Arrow boolean array is true."""
+    """Yield the rows, from 0, where an Arrow boolean array is true; a null counts as false."""
     return iter(np.flatnonzero(chosen.fill_null(False).to_numpy(zero_copy_only=False)).tolist())
 
 
 def _misread(text: Any, after: Any, to: str) -> Iterator[int]:
-    """Yield the rows whose text is not exactly the value in `after`; `to` is its family, NUMBER or BOOLEAN.
+    """Yield the rows, from 0, whose text is not exactly the value that a cast made of it, in `after`.
 
-    Only texts that are long or of an unusual form are compared one by one.
+    `to` is the family of the type of `after`, NUMBER or BOOLEAN. Only texts that are long or of an unusual form are
+    compared one by one.
     """
     import pyarrow.compute as pc
 

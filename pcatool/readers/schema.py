@@ -45,7 +45,10 @@ class ColumnChoice(NamedTuple):
         return self.names[: len(self.names) - len(self.labels) - self.weighted]
 
     def named(self, options: FitOptions) -> FitOptions:
-        """Return the options with `weights` set to the name of the weight column, so that other tables find it too."""
+        """Return the options with `weights` set to the name of the weight column; unchanged without a weight column.
+
+        With the name, rather than a number or pattern as the user may have given, the column is found in other tables.
+        """
         return replace(options, weights=self.names[-1]) if self.weighted else options
 
     def takes_as(self, other: ColumnChoice) -> bool:
@@ -168,14 +171,15 @@ class NewColumns:
         return other
 
     def add(self, position: int, other: NewColumns) -> None:
-        """Add the columns that a worker recorded, which read only the input at this position."""
+        """Add the columns recorded in `other`, by a worker that read only the input at this position."""
         for found in other._found.values():
             self._found[position] = found
 
     def look(self, position: int, table: Table, is_stream: Callable[[int], bool]) -> None:
         """Record the number columns that the input at this position has and the first input lacks.
 
-        With `keep_all`, columns of all kinds are recorded. `is_stream` tells whether an input is a pipe: without
+        In the second input, also the number columns that are not numbers in the first. With `keep_all`, columns of all
+        kinds are recorded if the first input lacks them. `is_stream` tells whether an input is a pipe: without
         `keep_all`, columns of a pipe are not recorded, because their kinds need its first rows.
         """
         if table.columns is self._all_known:
@@ -231,7 +235,7 @@ class NewColumns:
 
 
 def _number_columns(table: Table, names: Sequence[str]) -> list[str]:
-    """Return the names of columns that hold numbers, marked numbers or vectors."""
+    """Return those of `names` whose columns in the table hold numbers, marked numbers or vectors."""
     kinds = {column.name: column.kind for column in table.profile()}
     return [name for name in names if kinds[name] in ("number", "vector", "marked number")]
 
@@ -447,7 +451,7 @@ class Schema:
         return self._new_columns if self._new_columns else None
 
     def add_new_columns(self, position: int, more: NewColumns | None) -> None:
-        """Add the columns that a worker recorded by `look_for_new_columns` for the input at this position."""
+        """Add the columns `more` that a worker recorded by `look_for_new_columns` for the input at this position."""
         if self._new_columns is not None and more is not None:
             self._new_columns.add(position, more)
 

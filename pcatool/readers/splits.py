@@ -87,7 +87,7 @@ def _cuts(item: Input, size: int, options: TableOptions, large: int) -> list[tup
 
 
 def _groups(item: Input, options: TableOptions) -> list[int]:
-    """Return the number of rows of each row group; [] if the file is not Parquet or is compressed as a whole."""
+    """Return the number of rows of each row group of a file; [] if it is not Parquet or is compressed as a whole."""
     opened = OpenedInput(item, options.input_format, options.encoding)
     with closing(opened):
         if opened.format != "parquet" or opened.size is None:

@@ -51,7 +51,10 @@ class Triples(NamedTuple):
         return table, tuple(self.items[i] for i in items)
 
     def select_items(self, columns: Sequence[str]) -> tuple[SparseRows, list[str]]:
-        """Return the sparse rows of all users under these columns, and the items that are none of the columns."""
+        """Return the sparse rows of all users, with these columns, and the names of the items that are no column.
+
+        Users keep the order of `users`; a column that is no item is empty.
+        """
         positions = {name: j for j, name in enumerate(columns)}
         column = np.array([positions.get(name, -1) for name in self.items], dtype=np.int32)[self.item]
         known = column >= 0
@@ -62,7 +65,7 @@ class Triples(NamedTuple):
 def read_triples(
     inputs: Inputs, terms: str, counts: RowCounts, *, allow_missing: bool, run: Runner = run_serially
 ) -> Triples:
-    """Read the triples of all inputs; adds their lines to `counts`.
+    """Read the triples of all inputs and return them; adds their lines to `counts`.
 
     `terms` names the columns of user, item and value. A line with a missing value is dropped if `allow_missing` is set.
     Raises DataError for other missing values, for a missing user or item, and for a cell that two lines give.
@@ -93,7 +96,7 @@ def read_triples(
 
 
 def _duplicate_cell(user: str, item: str, rows: tuple[int, int]) -> DataError:
-    """Return the error for a cell that two lines give; `rows` count from 0."""
+    """Return the error for a cell that two lines give; `rows` are the numbers of the lines, from 0, without headers."""
     return DataError(
         f"the cell of user {show(user)} and item {show(item)} is given twice, in rows {grouped(rows[0] + 1)} and "
         f"{grouped(rows[1] + 1)} of the input, not counting headers",

@@ -105,7 +105,10 @@ def size_of_page(path: str) -> int | None:
 
 
 def _get(session: Any, path: str, byte_range: str) -> Any:
-    """Return a GET request for a range such as `bytes=0-99` of a page, uncompressed, to be used with `async with`."""
+    """Return a GET request for a range such as `bytes=0-99` of a page; `async with` sends it and gives the answer.
+
+    The server is asked not to compress the answer.
+    """
     from yarl import URL
 
     headers = {"Accept-Encoding": "identity", "Range": byte_range}
@@ -113,7 +116,10 @@ def _get(session: Any, path: str, byte_range: str) -> Any:
 
 
 def _page_info(answer: Any) -> PageInfo:
-    """Return the size, version and range support of a page from an answer; raise aiohttp's error if it failed."""
+    """Return the size, version and range support of a page, from aiohttp's answer to a request for a range of it.
+
+    Raise aiohttp's error for an answer that reports a failure.
+    """
     if answer.status != NO_SUCH_RANGE:  # the answer for an empty page
         answer.raise_for_status()
     headers = answer.headers
@@ -126,7 +132,10 @@ def _page_info(answer: Any) -> PageInfo:
 
 
 async def _fetch_to_file(answer: Any) -> int:
-    """Copy the body of an answer into an unnamed temporary file; return its descriptor, at position 0."""
+    """Copy the body of an answer into an unnamed temporary file; return the descriptor of the file, at position 0.
+
+    Raise FileError if the file cannot be written.
+    """
     from tempfile import TemporaryFile
 
     try:
@@ -146,9 +155,9 @@ async def _fetch_to_file(answer: Any) -> int:
 
 
 def _run_request(path: str, ask: Callable[[Any], Awaitable[Answer]]) -> Answer:
-    """Return the result of `ask`, called with the session of aiohttp.
+    """Return the result of the coroutine function `ask`, called with the session of aiohttp.
 
-    A failure raises FileError; its message has no query and no password of `path`.
+    Raise FileError for a failed request; its message names `path`, without query and password.
     """
     web, sync = _http_file_system()
 

@@ -31,8 +31,9 @@ class FoundObjects(NamedTuple):
 def expand(path: str, is_table: Callable[[str], bool]) -> FoundObjects:
     """Return the objects to read for a path, which is a name, a folder or a pattern.
 
-    In a folder these are all objects that are not hidden and whose names `is_table` accepts. Raise `FileError` if there
-    are none; but a name that `is_table` accepts is returned even if the object does not exist.
+    In a folder these are all objects that are not hidden and whose names `is_table` accepts; a pattern is matched as in
+    `_match_pattern`. Raise `FileError` if there are none; but a web address, and a name that `is_table` accepts, are
+    returned even if the object does not exist.
     """
     uri = parse(path)
     if uri.kind == HTTP:
@@ -78,9 +79,9 @@ def _is_data(name: str, is_table: Callable[[str], bool]) -> bool:
 
 
 def names_in(path: str, is_table: Callable[[str], bool]) -> list[str]:
-    """Return the names, relative to the folder `path`, of the objects that `expand` returns for this folder, sorted.
+    """Return the sorted names, relative to the folder `path`, of the objects in it that are tables; [] if none.
 
-    Empty if there are no such objects.
+    These are the objects that are not hidden and whose names `is_table` accepts.
     """
     place = place_of(path)
     folder = place.path.rstrip("/") + "/"
@@ -89,7 +90,11 @@ def names_in(path: str, is_table: Callable[[str], bool]) -> list[str]:
 
 
 def _match_pattern(place: ObjectPlace, is_table: Callable[[str], bool]) -> FoundObjects:
-    """Return the objects whose names match the pattern `place.path`; if only folders match, the tables in them."""
+    """Return the objects whose names match the pattern `place.path`, whether or not `is_table` accepts the names.
+
+    If no object matches, but folders do, return the objects in these folders that are not hidden and that `is_table`
+    accepts. The result may have no paths.
+    """
     parts = place.path.split("/")
     first_magic = next(i for i, part in enumerate(parts) if has_magic(part))
     folder = "/".join(parts[:first_magic]) + "/"
@@ -122,7 +127,10 @@ def _pattern_regex(parts: list[str]) -> re.Pattern[str]:
 
 
 def _element_regex(match: re.Match[str]) -> str:
-    """Return the regular expression for `*`, `?`, a class in brackets, or a character; only a slash matches a slash."""
+    """Return the regular expression for one element of a pattern: `*`, `?`, a class in brackets, or a character.
+
+    Only the character / matches a slash.
+    """
     match match[0]:
         case "*":
             return "[^/]*"
@@ -136,9 +144,9 @@ def _element_regex(match: re.Match[str]) -> str:
 
 
 def _list_objects(place: ObjectPlace, folder: str, *, recursive: bool) -> Iterable[Any]:
-    """Return the FileInfo of each object in a folder and, if `recursive`, in all folders below.
+    """Return pyarrow's FileInfo of each object in a folder and, if `recursive`, in all folders below.
 
-    Empty if there is no such folder.
+    Empty if there is no such folder. Raise FileError if the store refuses.
     """
     from pyarrow.fs import FileSelector
 
@@ -158,12 +166,18 @@ def _remember_sizes(place: ObjectPlace, objects: Iterable[Any]) -> list[str]:
 
 
 def _full_name(place: ObjectPlace, path: str) -> str:
-    """Return the name, such as s3://bucket/key, of the path bucket/key, with the user and the options of `place`."""
+    """Return the full name, such as s3://user@bucket/key?region=x, of the path bucket/key in the store of `place`.
+
+    User, password and options are those of `place`.
+    """
     return with_options(_name_without_options(place, path), place.uri.query)
 
 
 def _name_without_options(place: ObjectPlace, path: str) -> str:
-    """Return the full name of a path bucket/key, as s3://user@bucket/key, with the login of `place`, no options."""
+    """Return the name, such as s3://user@bucket/key, of the path bucket/key, with the login of `place`, but no options.
+
+    The login is user and password, if `place` has a user.
+    """
     uri = place.uri
     name = f"{uri.stem}{path.partition('/')[2]}"
     if uri.user:
@@ -190,9 +204,9 @@ def modified_ns(path: str) -> int | None:
 
 
 def size_of(path: str) -> int | None:
-    """Return the size of an object in bytes, asked for once; None if the object cannot be read or the size is unknown.
+    """Return the size of an object in bytes; None if the object cannot be read or the size is unknown.
 
-    Sizes that a listing has returned are not asked for again.
+    A size that a listing or an earlier call has found is not requested again.
     """
     if path not in KNOWN_SIZES:
         try:

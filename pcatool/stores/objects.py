@@ -39,7 +39,7 @@ class ObjectPlace(NamedTuple):
         return self.path.partition("/")[0]
 
     def info(self, path: str | None = None) -> Any:
-        """Return the FileInfo of the place, or of another path (bucket/key); takes one or two requests.
+        """Return pyarrow's FileInfo of the place, or of another path (bucket/key); takes one or two requests.
 
         Raise FileError if the store refuses; a missing object has the type NotFound.
         """
@@ -51,7 +51,8 @@ class ObjectPlace(NamedTuple):
     def error_for(self, doing: str, error: Exception) -> FileError:
         """Return the error to raise for an exception of pyarrow; `doing` is the verb of its message, such as "read".
 
-        If the object does not exist, ask the store whether its bucket exists, so that the message names the culprit.
+        If the object does not exist, ask the store whether its bucket exists, so that the message names the one that
+        is missing.
         """
         if isinstance(error, FileNotFoundError):
             return self.missing_bucket(doing) or plain_error(self.name, doing, error)
@@ -93,9 +94,10 @@ def _find_s3(uri: Uri) -> tuple[Any, str]:
 
 @cache
 def _region_of(settings: providers.S3Settings, bucket: str) -> str:
-    """Return the region of a bucket if it differs from that of the settings; otherwise "".
+    """Return the region of a bucket if it differs from that of the settings; otherwise, or if S3 does not tell, "".
 
-    S3 names the right region only in its answer about a bucket, not about an object.
+    S3 names the right region only in its answer about a bucket, not about an object. Raise pyarrow's error for a lost
+    connection.
     """
     try:
         _cached_s3(settings).get_file_info(bucket)
@@ -185,7 +187,10 @@ class StoreObject:
 
 
 def state_of(path: str) -> tuple[tuple[str, Any], ...] | None:
-    """Return size and metadata of an object, which change with its contents; None if it cannot be opened."""
+    """Return the size of an object and metadata that change with its contents, as (name, value).
+
+    Return None if the object cannot be opened.
+    """
     try:
         return StoreObject(path).state
     except FileError:  # reading the object reports the error
@@ -200,9 +205,10 @@ def changed_error(name: str) -> FileError:
 
 
 def open_object(path: str) -> RangeReader | int:
-    """Open the object that a path names, in a store or on the web.
+    """Open the object that a path names, in a store or on the web, and return a reader of its bytes.
 
-    If a web server cannot serve ranges of bytes, return the descriptor of a temporary copy instead.
+    If a web server cannot serve ranges of bytes, return the descriptor of a temporary copy instead. Raise FileError if
+    the object cannot be read.
     """
     if parse(path).kind != HTTP:
         return StoreObject(path)

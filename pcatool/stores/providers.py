@@ -78,7 +78,10 @@ def _endpoint(profile: dict[str, str]) -> str:
 
 
 def _profile() -> dict[str, str]:
-    """Return the settings of the active profile in the configuration file of AWS; empty without file or profile."""
+    """Return the settings of the active profile in the configuration file of AWS, by name.
+
+    Empty if there is no such file or profile, or if the file cannot be read.
+    """
     name = _from_environment("AWS_PROFILE", "AWS_DEFAULT_PROFILE") or "default"
     config = ConfigParser(interpolation=None)
     try:
@@ -143,7 +146,7 @@ def find_gs(uri: Uri) -> tuple[Any, str]:
 def endpoint_of(uri: Uri) -> tuple[str, str]:
     """Return scheme and server of Google Cloud Storage, from the options, else from STORAGE_EMULATOR_HOST.
 
-    An empty server means Google's own.
+    By default these are https and "", which means Google's own server.
     """
     emulator = os.environ.get("STORAGE_EMULATOR_HOST", "")  # the variable by which Google's tools use a test server
     scheme, mark, host = emulator.partition("://")

@@ -96,7 +96,10 @@ def _split_query(rest: str, kind: str) -> tuple[str, str]:
 
 
 def _are_options(query: str, kind: str) -> bool:
-    """Return whether a query has options: the first name is known, or all are words and one is nearly a known name."""
+    """Return whether a query, without its question mark, holds options of this kind of store.
+
+    This is so if the name of its first option is known, or if all names are words and one is nearly a known name.
+    """
     names = [option.partition("=")[0] for option in query.split("&")]
     if names[0] in OPTIONS[kind]:
         return True

@@ -21,13 +21,13 @@ from pcatool.writers.sink import Data, Sink, uncompressed_name
 
 __all__ = ["PassthroughFields", "TextWriter", "Values", "Writer", "format_name", "open_writer", "output_names"]
 
-# Columns passed through: name and type of each.
+# Columns of the input that are copied to the output ("passed through"): name and type of each.
 PassthroughFields = Sequence[tuple[str, pa.DataType]]
 Values = NDArray[np.float64]
 
 
 class Writer(ABC):
-    """Writer of a table in one format, block by block: passed-through columns first, then float64 results.
+    """Writer of a table in one format, block by block: columns copied from the input first, then float64 results.
 
     NaN in the results means a missing value. `format` may run in several threads; `put` takes the blocks in order.
     """
@@ -45,9 +45,10 @@ class Writer(ABC):
 
     @abstractmethod
     def format(self, passthrough: Sequence[pa.Array], values: Values) -> Any:
-        """Return a block of rows in the form that `put` takes; `values` are the results, (rows, number of results).
+        """Return a block of rows in the form that `put` takes.
 
-        Threads call `format` at the same time, so an implementation must not change the writer.
+        `passthrough` are the columns copied from the input, `values` the results, (rows, number of results). Threads
+        call `format` at the same time, so an implementation must not change the writer.
         """
 
     @abstractmethod
@@ -86,10 +87,13 @@ class TextWriter(Writer):
 
     @abstractmethod
     def format_slice(self, passthrough: Sequence[pa.Array], values: Values) -> Data:
-        """Return the text of a slice of a block, at most a few thousand rows."""
+        """Return the text of a slice of a block, at most ROWS_PER_SLICE rows; raise `DataError` as `texts_of` does."""
 
     def texts_of(self, passthrough: Sequence[pa.Array], text_of: Callable[[pa.Array], pa.Array]) -> list[pa.Array]:
-        """Return the passed-through columns as text; raise `DataError` for a column whose type has no text form."""
+        """Return the passed-through columns as text, each made by `text_of`, which may raise `TextlessType`.
+
+        Raise `DataError` in place of `TextlessType`: the type of the column has no text form.
+        """
         texts = []
         for name, column in zip(self.names, passthrough, strict=False):  # the results are named after these
             try:

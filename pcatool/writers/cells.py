@@ -65,7 +65,7 @@ def string_bytes(column: pa.Array) -> memoryview:
 
 
 def joined(pieces: Sequence[pa.Array | pa.Scalar], separator: str = "", missing: str = "") -> pa.Array:
-    """Return a column that joins the strings of each row, with `separator` between them.
+    """Return one column of strings: row by row, the strings of all `pieces` with `separator` between them.
 
     A scalar in `pieces` is used in every row; `missing` replaces a null.
     """
@@ -88,9 +88,9 @@ def floats(column: NDArray[np.float64]) -> pa.Array:
 
 
 def numbers_as_text(column: NDArray[np.float64], float_format: str | None) -> pa.Array:
-    """Return a float64 column as text, NaN as null.
+    """Return a float64 column as text, NaN as null; `float_format` is a printf format such as "%.3f".
 
-    Without a format, the text is the shortest one that reads back to the same bits.
+    With None, the text is the shortest one that reads back to the same bits.
     """
     if float_format is None:
         return floats(column).cast(TEXT_TYPE)
@@ -153,7 +153,10 @@ def float_text(column: pa.Array) -> pa.Array:
 
 
 def utc_text(column: pa.Array) -> pa.Array:
-    """Return timestamps as text in UTC, with Z at the end; used where the system does not know their time zone."""
+    """Return timestamps with a time zone as text in UTC, with Z at the end, null as null.
+
+    Used for time zones that the system does not know.
+    """
     import pyarrow.compute as pc
 
     utc = column.cast(pa.int64()).cast(pa.timestamp(column.type.unit)).cast(TEXT_TYPE)

@@ -74,9 +74,9 @@ class ParquetWriter(Writer):
             start = stop
 
     def _add(self, passthrough: Sequence[pa.Array], values: Values) -> None:
-        """Add rows that fit into the current row group, and write the group if it is full.
+        """Add rows to the current row group, which must have room for all of them; write the group if it is then full.
 
-        Values are copied, because the caller may reuse their memory.
+        `values` are copied, because the caller may reuse their memory.
         """
         self._values[:, self._filled : self._filled + len(values)] = values.T
         self._passthrough.append(passthrough)
@@ -134,7 +134,10 @@ def group_rows(schema: pa.Schema) -> int:
 
 
 def value_bytes(kind: pa.DataType) -> int:
-    """Return the size of one value of a type, in bytes; an assumed size for text and lists of any length."""
+    """Return the size of one value of a type, in bytes.
+
+    The size is assumed where the type does not give one: TEXT_BYTES, and LIST_LENGTH elements of a list.
+    """
     if pa.types.is_fixed_size_list(kind):
         return int(kind.list_size) * value_bytes(kind.value_type)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):

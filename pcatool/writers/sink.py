@@ -112,12 +112,12 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
 
 
 def compression_of(name: str) -> str:
-    """Return the ending of the name that asks for compression, such as ".gz"; else ""."""
+    """Return the ending of the name, in lower case, if it asks for compression, such as ".gz"; else ""."""
     return next((ending for ending in ENCODERS if name.lower().endswith(ending)), "")
 
 
 def uncompressed_name(name: str) -> str:
-    """Return the name without an ending such as ".gz", so that it ends with the ending of the format."""
+    """Return the name without an ending that asks for compression: `x.csv` for `x.csv.gz`; other names unchanged."""
     return name[: len(name) - len(compression_of(name))]
 
 
@@ -210,7 +210,7 @@ class Sink:
             raise
 
     def _close(self) -> None:
-        """Close the descriptor if this sink owns it, only once: afterwards another file may get its number."""
+        """Close the descriptor if this sink owns it; later calls do nothing, since another file may get the number."""
         if self._owned:
             self._owned = False
             os.close(self._descriptor)
@@ -291,7 +291,7 @@ class AtomicFile(Sink):
             self._temporary.unlink()
 
     def _reserve(self) -> None:
-        """Create an empty file under the name, which the rename replaces; raise `FileError` if the name exists."""
+        """Create an empty file under the final name, for the rename to replace; raise `FileError` if one is there."""
         try:
             os.close(os.open(self._target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         except FileExistsError:
@@ -321,7 +321,8 @@ class AtomicFile(Sink):
 def open_sink(output: str | None, *, no_clobber: bool, inputs: Sequence[str] = (), compress: bool = True) -> Sink:
     """Return the sink for an output name, or for standard output (None or `-`); wait for the reader of a named pipe.
 
-    With `compress`, an ending such as ".gz" chooses a compression. Raise the errors of `inspect_target`.
+    With `compress`, an ending such as ".gz" chooses a compression. Raise `UsageError` for an output that is also one of
+    the `inputs`, `FileError` for an output that cannot be opened or, with `no_clobber`, exists.
     """
     target = inspect_target(output, no_clobber, inputs)
     ending = compression_of(target.label) if compress else ""

@@ -38,7 +38,7 @@ class Target(NamedTuple):
 
 
 def inspect_target(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Target:
-    """Return what is known about an output, after every check that is possible before the work; create nothing.
+    """Return path, descriptor and status of an output, after every check possible before the work; create nothing.
 
     Raise `UsageError` for an empty name and for an output that is also an input, `FileError` for an output that
     cannot be written or, with `no_clobber`, exists.
@@ -69,7 +69,9 @@ def inspect_target(output: str | None, no_clobber: bool, inputs: Sequence[str]) 
 
 
 def descriptor_of(output: str | None) -> int | None:
-    """Return the open descriptor that a name such as /dev/stdout or `-` means; None for any other name.
+    """Return the number of the open descriptor that a name such as /dev/stdout, /dev/fd/3 or `-` means.
+
+    None as the name means standard output, too. Return None for the name of a file.
 
     Opening such a name again would lose the file position that the shell's `>>` has set.
     """
@@ -92,7 +94,7 @@ def stat_of_stream(label: str, descriptor: int) -> os.stat_result:
 
 
 def stat_of_path(output: str) -> os.stat_result | None:
-    """Return the status of the file at a path; None if there is no file."""
+    """Return the status of the file at a path; None if there is no file; raise `FileError` if that is unknown."""
     try:
         return Path(output).stat()
     except FileNotFoundError:
@@ -148,5 +150,5 @@ def unwritable(label: str, why: str, remedy: str) -> FileError:
 
 
 def exists(label: str) -> FileError:
-    """Return the error for the output `label`, which exists, when --no-clobber forbids to replace it."""
+    """Return the error for the output `label`, which exists and which --no-clobber forbids to replace."""
     return FileError(f"{show(label)} exists, and --no-clobber was given", "give another name, or move the file away")

@@ -67,7 +67,10 @@ def check_address(address: str) -> None:
 
 
 def check_listening(address: str) -> None:
-    """Raise `LostError`, with the reason, where no program listens at the address; sooner than Dask's own timeout."""
+    """Raise `LostError`, with the reason, where no program listens at the address of the scheduler.
+
+    This takes a few seconds, less than Dask's own timeout. Addresses of ucx://, which has no sockets, are not checked.
+    """
     found = ADDRESS.fullmatch(address)
     if found is None or found[1] == "ucx":  # not a socket
         return
@@ -202,9 +205,10 @@ IMPORTS = (
 
 
 def check_workers(link: SchedulerClient) -> int:
-    """Return the number of workers; raise `FileError` for a worker without pcatool or with other versions.
+    """Return the number of workers; raise `FileError` for a worker that cannot do the work of this process.
 
-    Also lets each worker import the modules that the work needs.
+    Such a worker lacks a package, or has other versions of Python, Dask, pcatool or numpy. Also lets each worker import
+    the modules that the work needs. Workers lost meanwhile do not count.
     """
     import distributed
 
@@ -250,7 +254,7 @@ class DaskRun:
             self._listen(number)
 
     def _listen(self, number: int) -> None:
-        """Arrange that the number of this future is put into the queue when the future is done."""
+        """Arrange that `number` is put into the queue of finished futures when the future of this number is done."""
         self._future(number).add_done_callback(lambda _: self._finished.put(number))
 
     def _future(self, number: int) -> Any:
@@ -403,7 +407,10 @@ class Dask:
         return accumulator.finish(part)
 
     def _start_workers(self) -> SchedulerClient:
-        """Start scheduler and workers on this machine, and wait for the first worker."""
+        """Start scheduler and workers on this machine, wait for the first worker, and return a client.
+
+        Raise `LostError` if the scheduler or no worker starts.
+        """
         local = LocalWorkers()
         self._open.callback(local.close)
         uninterrupted(local.start)
@@ -416,7 +423,10 @@ class Dask:
         return link
 
     def _connect(self, address: str) -> SchedulerClient:
-        """Connect to the scheduler at `address`, wait for its workers, and check their versions."""
+        """Connect to the scheduler at `address`, wait for its first worker, check all workers, and return a client.
+
+        Raise `LostError` if the scheduler cannot be reached or has no workers, `FileError` as `check_workers` does.
+        """
         check_listening(address)
         try:
             client = _client(address)

@@ -34,7 +34,7 @@ class Tree(NamedTuple):
 
 
 class WorkTask(NamedTuple):
-    """Task that makes the part of one pickled item; `FileError` in a worker with another version of pcatool."""
+    """Task that makes the part of one pickled item; raises `FileError` in a worker with another version of pcatool."""
 
     accumulator: Accumulator[Any, Any]
     version: str  # version of pcatool in the main process
@@ -60,14 +60,20 @@ class MergeTask(NamedTuple):
 
 
 def _one_blas_thread() -> AbstractContextManager[None]:
-    """Limit BLAS to one thread in the `with` block, because a worker runs a task on each of its cores."""
+    """Return a context manager that limits BLAS to one thread, because a worker runs a task on each of its cores.
+
+    The first call also prepares this process for tasks.
+    """
     _set_up()
     return one_blas_thread()
 
 
 @cache
 def _set_up() -> None:
-    """Let the allocator of this process keep freed memory; the settings of Dask would cost a third of the time."""
+    """Prepare this process for tasks, once: load numpy, and let the allocator of memory keep what is freed.
+
+    With Dask's own settings of the allocator, freeing and fetching memory would cost a third of the time.
+    """
     import_module("numpy")  # loads the BLAS library that `threads` limits
     tune_allocator()
 

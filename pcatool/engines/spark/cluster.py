@@ -35,7 +35,10 @@ class ExecutorWatch:
         self._had_executors = False
 
     def check(self) -> None:
-        """Raise `LostError` where the JVM has ended or executors are missing; cheap, so it may be called often."""
+        """Raise `LostError` where the JVM has ended, or no executor was there for `session.patience` seconds.
+
+        Cheap, so it may be called often. A session without patience, on a local master, needs no executors.
+        """
         session, now = self._session, monotonic()
         # Time in which the program did other work, or was suspended, does not count.
         self._executors_at += max(now - self._checked_at - HEARTBEAT, 0)
@@ -113,10 +116,11 @@ class TaskBatch:
         return context.accumulator({}, TaskResults())
 
     def send(self, spark: Any, outcomes: Any, fan: int) -> tuple[bool, Any]:
-        """Run the tasks and merge their results in a tree with `fan` branches.
+        """Run the tasks in the session `spark`, and merge their results in a tree with `fan` branches.
 
-        Return whether the result is an error, and the error or the result. The tree depends only on the number of
-        tasks, so sums are added in the same order on any cluster.
+        `outcomes` is the Spark accumulator from the method `outcomes`. Return whether the result is an error, and the
+        error or the result. The tree depends only on the number of tasks, so sums are added in the same order on any
+        cluster.
         """
         from pyspark.sql import functions as f
 

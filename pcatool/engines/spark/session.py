@@ -56,7 +56,7 @@ def check_address(address: str) -> None:
 
 
 def is_local(master: str) -> bool:
-    """Return whether the tasks run in the JVM of the driver."""
+    """Return whether the master is local, such as local[4], so that the tasks run in the JVM of the driver."""
     return master == "local" or master.startswith("local[")
 
 
@@ -66,7 +66,7 @@ def is_here(master: str) -> bool:
 
 
 def is_standalone(master: str) -> bool:
-    """Return whether the master is one of Spark's own cluster manager."""
+    """Return whether the master is a "standalone" one (spark://), of the cluster manager that Spark brings along."""
     return master.startswith("spark://")
 
 
@@ -77,7 +77,10 @@ def with_retries(master: str) -> str:
 
 
 def check_reachable(master: str, patience: float = PATIENCE) -> None:
-    """Raise `LostError` if none of the masters, separated by commas, accepts a connection within `patience` seconds."""
+    """Raise `LostError` if no master of an address such as spark://a:7077,b:7077 accepts a connection.
+
+    Each is given `patience` seconds.
+    """
     reason = ""
     for place in master.removeprefix("spark://").split(","):
         host, _, port = place.rpartition(":")
@@ -360,7 +363,7 @@ def _patience(context: Any, master: str) -> float | None:
 
 
 def _limit(address: str | None) -> float:
-    """Return the seconds to wait for a session: TO_REGISTER for a standalone master, else no limit."""
+    """Return the seconds to wait for a session: TO_REGISTER for a standalone master (spark://), else infinity."""
     return TO_REGISTER if address is not None and is_standalone(address) else float("inf")
 
 
@@ -394,7 +397,10 @@ def _environment(address: str | None) -> dict[str, str]:
 
 
 def _end(java: Java | None) -> None:
-    """End the JVM, and reset pyspark's global state, so that the next session starts another JVM."""
+    """End the JVM, and reset pyspark's global state, so that the next session starts another JVM; None: no JVM to end.
+
+    Also removes the handler of log records that `start_session` adds.
+    """
     if java is not None:
         from pyspark import SparkContext
 

@@ -85,13 +85,19 @@ class MergeRows(NamedTuple):
 
 
 def join_pieces(rows: Iterable[Row]) -> tuple[bool, Any]:
-    """Put the pieces of the final result together; return whether it is an error, and the error or the result."""
+    """Put the pieces of the final result together; return whether it is an error, and the error or the result.
+
+    `rows` are in the order of the pieces; each holds one.
+    """
     (_, failed, value), *_ = _results(rows)
     return failed, value
 
 
 def _merged(merge: Callable[[Any, Any], Any], results: Iterator[tuple[int, bool, Any]]) -> tuple[bool, bytes]:
-    """Merge results; return whether one of them is an error, and the pickled merged result or the first error."""
+    """Merge results (number, failed, value); return whether one is an error or `merge` failed, and the pickled outcome.
+
+    The outcome is the merged result, or the first error.
+    """
     # Unpickled one at a time: in memory are the merged result and one more.
     try:
         return _call_pickled(lambda: reduce(merge, (_value_or_raise(failed, value) for _, failed, value in results)))
@@ -107,9 +113,9 @@ def _value_or_raise(failed: bool, value: Any) -> Any:
 
 
 def _difference(package: str, version: str) -> tuple[str, ...]:
-    """Compare the version of `package` on this executor with `version`.
+    """Return () if this executor has `version` of `package`; else the name of its host and the version there.
 
-    Return an empty tuple if both agree; else the name of this host and its version, "" if the package is missing.
+    The version is "" if the package is missing.
     """
     from importlib import import_module
     from socket import gethostname

@@ -76,12 +76,18 @@ class ArrowCsv:
         )
 
     def read(self, chunk: Chunk) -> dict[int, pa.Array] | None:
-        """Return the columns of `types` by number; None if a row has another width or a cell another type."""
+        """Return the columns of `types` by number; None for a chunk that this parser cannot read.
+
+        In it a row has another width, a cell has another type, or the text begins with a byte-order mark.
+        """
         table = self._table(chunk)
         return None if table is None else {c: table.column(i).chunk(0) for i, c in enumerate(self._columns)}
 
     def block(self, chunk: Chunk) -> NDArray[np.float64] | None:
-        """Return the columns of `types`, all float64 and without missing cells, as X (n, d); None as in `read`."""
+        """Return the columns of `types`, which must all be float64, as X (n, d); None as in `read`.
+
+        Only for a parser with `clean`, whose columns have no missing cells.
+        """
         table = self._table(chunk)
         # In one call of Arrow: column by column takes a tenth of the time of parsing, and holds the GIL.
         return None if table is None else table.to_batches()[0].to_tensor(row_major=False).to_numpy()
@@ -95,7 +101,7 @@ class ArrowCsv:
         return self.parse(data, chunk.rows)
 
     def parse(self, data: Buffer, rows: int) -> pa.Table | None:
-        """Parse CSV text from `normalize`; None if Arrow refuses the text or finds more or fewer rows than `rows`."""
+        """Return ordinary CSV text as an Arrow table; None if Arrow refuses it or finds a number of rows not `rows`."""
         try:
             table = csv.read_csv(pa.py_buffer(data), self._read, self._parse, self._convert)
         except pa.ArrowInvalid:
@@ -168,7 +174,10 @@ def read_wide(chunk: Chunk, dialect: Dialect, width: int, ignored: Sequence[int]
 
 
 def _has_shape(text: NDArray[np.uint8], is_separator: NDArray[np.bool_], rows: int, width: int) -> bool:
-    """Return whether the text has `rows` lines of `width` fields each; `is_separator` is the mask of separators."""
+    """Return whether the text has `rows` lines of `width` fields each.
+
+    `text` holds the bytes, the last a newline; `is_separator` is the mask of the bytes that are separators.
+    """
     ends = np.flatnonzero(text == NEWLINE)
     if len(ends) != rows:
         return False
@@ -178,9 +187,10 @@ def _has_shape(text: NDArray[np.uint8], is_separator: NDArray[np.bool_], rows: i
 
 
 def _zeroed(lines: NDArray[np.uint8], columns: Sequence[int], width: int) -> bool:
-    """Overwrite every character of the cells of these columns with "0"; `lines` is text with one cell on each line.
+    """Overwrite every character of the cells of these columns with "0", in place, and return True.
 
-    Return False where a cell has an odd number of quotes: a separator inside quotes may have cut it in two.
+    `lines` is text with one cell on each line; `width` cells make a row. If any cell has an odd number of quotes,
+    return False and change nothing: a separator inside quotes may have cut the cell in two.
     """
     ends = np.flatnonzero(lines == NEWLINE)
     quotes = np.searchsorted(ends, np.flatnonzero(lines == QUOTE))  # the cell of each quote
@@ -219,7 +229,7 @@ class ChunkParser:
     width: int  # number of columns of the table
     features: tuple[Feature, ...]  # columns of X
     passthrough: tuple[int, ...]  # numbers of the passthrough columns
-    line_below_header: int | None  # its line number; None where there is no header
+    line_below_header: int | None  # number of the line below the header; None where there is no header
     # First lines of chunks with missing cells or quotes. Once there is one, the parser for clean chunks is not tried.
     unclean_lines: list[int] = field(default_factory=list)
 
@@ -311,13 +321,16 @@ class ChunkParser:
 
     @property
     def is_wide(self) -> bool:
-        """Whether to try `_parse_folded` first: there are many features, plain numbers, and few other columns."""
+        """Whether to read chunks as one long column first (`_parse_folded`).
+
+        This is so for at least WIDE features, all of plain numbers, and at most FEW_OTHERS other columns.
+        """
         plain = self._as_numbers is not None and not any(f.boolean for f in self.features)
         return len(self.features) >= WIDE and plain and len(self._others) <= FEW_OTHERS
 
     @cached_property
     def _others(self) -> list[int]:
-        """Numbers of the columns that are not features."""
+        """Sorted numbers, from 0, of the columns of the table that are not features."""
         return sorted(set(range(self.width)).difference(f.column for f in self.features))
 
     def _parse_folded(self, chunk: Chunk) -> Parsed | None:
@@ -339,9 +352,9 @@ class ChunkParser:
 
     @cached_property
     def _as_clean(self) -> ArrowCsv | None:
-        """Arrow's parser for chunks without quotes and missing cells; None if a column to read is not numeric.
+        """Arrow's parser of the features, for chunks without quotes and missing cells.
 
-        None also where `_as_numbers` is None.
+        None if there are boolean features or passthrough columns, and where `_as_numbers` is None.
         """
         if self._as_numbers is None or self.passthrough or any(f.boolean for f in self.features):
             return None
@@ -349,7 +362,10 @@ class ChunkParser:
 
     @cached_property
     def _as_numbers(self) -> ArrowCsv | None:
-        """Arrow's parser, converting cells to numbers; None if Arrow cannot read the dialect's numbers."""
+        """Arrow's parser of features as numbers or booleans, and of passthrough columns as text.
+
+        None if Arrow cannot read the dialect's numbers: those with marks, and those that mean a missing cell.
+        """
         if self.dialect.has_marks or self.dialect.has_numeric_null:
             return None
         types = {f.column: pa.bool_() if f.boolean else pa.float64() for f in self.features}
@@ -357,7 +373,7 @@ class ChunkParser:
 
     @cached_property
     def _as_text(self) -> ArrowCsv:
-        """Arrow's parser, returning all cells as text; the dialect converts the text to numbers later."""
+        """Arrow's parser of features and passthrough columns, all as text; the dialect makes numbers of it later."""
         return ArrowCsv(
             self.dialect, self.width, dict.fromkeys([*(f.column for f in self.features), *self.passthrough], TEXT)
         )

@@ -47,7 +47,7 @@ def count_in_text(
 ) -> Mapping[str, int]:
     """Return how often each spelling of a missing cell occurs in X (n, d), which was read from `chunk`.
 
-    `columns` has, for each column of X, its number in the table.
+    `columns` has, for each column of X, its number in the table, which is called `name` and has `width` columns.
     """
     # Column by column: X is stored that way, and `_by_arrow` needs the cells of a column side by side.
     features, rows = np.nonzero(np.isnan(X).T)
@@ -58,9 +58,10 @@ def count_in_text(
 
 
 def cells_at(rows: Index, columns: Index, chunk: Chunk, dialect: Dialect, width: int, name: str) -> pa.Array:
-    """Return the text of the cells at (rows[i], columns[i]) of a chunk.
+    """Return the text of the cells at (rows[i], columns[i]) of a chunk, both counted from 0.
 
-    `columns` must be grouped: equal column numbers stand side by side.
+    `columns` must be grouped: equal column numbers stand side by side. The table is called `name` and has `width`
+    columns.
     """
     for read in (_between_separators, _by_arrow):
         cells = read(chunk, dialect, width, rows, columns)

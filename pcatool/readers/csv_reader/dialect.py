@@ -66,7 +66,7 @@ class Dialect:
 
     @property
     def comment_padding(self) -> bytes:
-        """The bytes to remove before a comment: space and tab, unless space or tab is the delimiter."""
+        """The bytes to remove before a comment: space and tab, but not the one that is the delimiter, if any."""
         return b" \t" if self.blanks else b" \t".replace(self.delimiter.encode(), b"")
 
     @property

@@ -153,9 +153,10 @@ def _marked_cells(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
 
 
 def _best_trials(cells: Sequence[str], dialect: Dialect, others: OtherCells, needed: int = 0) -> list[Trial]:
-    """Return the trials of the candidate dialects that read the cells best; none if no dialect reads a number.
+    """Return the trial of the candidate dialect that reads the cells best; [] if no dialect reads a number.
 
-    Several trials are equally good but read different numbers. Each trial reads the first `needed` cells as numbers.
+    Several trials are returned if they are equally good but read different numbers. Dialects that do not read each of
+    the first `needed` cells as a number are ruled out. `others` returns the cells of the other columns.
     """
     signs = {c for cell in cells for c in cell if c in SYMBOLS}
     every = others()
@@ -358,7 +359,10 @@ def ragged_row_error(
 
 
 def _other_separator(rows: Sequence[Sequence[str]], dialect: Dialect) -> str:
-    """Return the advice to read the table with another separator: with one that every row has equally often, if any."""
+    """Return the advice to read the table with another separator.
+
+    The advice names a usual separator that every row has equally often, if there is one.
+    """
     for separator, spelled in SEPARATORS.items():
         if separator not in (dialect.delimiter, dialect.decimal):
             counts = {sum(cell.count(separator) for cell in row) for row in rows}

@@ -25,7 +25,10 @@ BOOLEANS = {"true": 1.0, "false": 0.0}
 
 
 def _read_and_written(chunk: Chunk, dialect: Dialect, name: str) -> Iterator[tuple[Row, Row]]:
-    """Yield each row as a pair: with the cells as CSV defines them, and with the quotes kept in fields like "a"b."""
+    """Yield each row twice, as a pair: with cells as CSV defines them, and with the quotes of fields like "a"b kept.
+
+    Each of the two is a line number and its cells.
+    """
     data = chunk.normalized(dialect)
     if not has_text_after_quote(data, dialect):
         return ((row, row) for row in rows_of(chunk, dialect, name))
@@ -45,7 +48,8 @@ def parse(
     """Return X (n, d) of a chunk, NaN where a cell is missing, and the cells of each passthrough column as text.
 
     `line_below_header` is the number of the line below the header, None where there is no header. Raise `BadCell` for
-    a feature cell that is not a finite number, and `DataError` for a row with another number of fields than `width`.
+    a feature cell that is not a finite number (or, in a boolean column, neither true nor false), and `DataError` for a
+    row with another number of fields than `width` and for text that is not UTF-8.
     """
     values: list[list[float | None]] = []
     texts: list[list[str]] = [[] for _ in passthrough]
@@ -81,7 +85,10 @@ def _value(cell: str, feature: Feature, dialect: Dialect) -> float | None:
 def _bad_cell(
     place: str, cell: str, feature: Feature, features: Sequence[Feature], dialect: Dialect, rows: ReadAgain
 ) -> BadCell:
-    """Return the error for a cell that `_value` cannot read, with the remedy that fits the column."""
+    """Return the error for a cell that is no finite number, or neither true nor false, with a remedy for its column.
+
+    `place` names file and line; `rows` reads the rows of the chunk again.
+    """
     if feature.boolean or dialect.number(cell) is not None:
         why = "is neither true nor false" if feature.boolean else "is not finite"
         return BadCell(place, feature.name, cell, why, bad_cell_remedy(cell, feature.name, feature.column))

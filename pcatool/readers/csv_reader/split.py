@@ -85,7 +85,7 @@ class RowEnds:
         return ends
 
     def _count_quotes(self, data: bytes, stop: int) -> Positions | None:
-        """Return the row ends before `stop`, found by counting quotes; None if an unquoted field contains a quote."""
+        """Return the new row ends before `stop`, found by counting quotes; None if an unquoted field has a quote."""
         text = np.frombuffer(data, dtype=np.uint8)
         breaks = _positions_of(text, NEWLINE, self._seen, stop)
         if data.find(b"\r", self._seen, stop) >= 0:
@@ -124,7 +124,10 @@ class RowEnds:
         return blank
 
     def _row_by_row(self, data: bytes, stop: int, last: bool) -> Positions:
-        """Return the row ends, found by matching row by row; raise `OpenQuote` if the input ends inside quotes."""
+        """Return the new row ends, found by matching row by row; raise `OpenQuote` if the input ends inside quotes.
+
+        Only if `last` is set does `data` reach to the end of the input.
+        """
         self.plain_from = len(data)
         ends: list[int] = []
         at = self.start
@@ -351,7 +354,7 @@ class RowCutter:
         return len(self._ends) > 0 and int(self._ends[-1]) - self._at >= MOST_BYTES
 
     def _fill(self, most: int, eager: bool) -> None:
-        """Read about as many bytes as `most` rows need in the buffer, and find the ends of the new rows.
+        """Read until the buffer has about the bytes of `most` rows, at least READ_BYTES more, and find the row ends.
 
         With `eager`, stop reading where more bytes would have to be waited for.
         """

@@ -115,7 +115,7 @@ def _others_than(column: int, names: Sequence[str], all_columns: Mapping[int, Se
 
 
 def _column(name: str, cells: pa.Array, dialect: Dialect, others: OtherCells) -> Column:
-    """Return a column with its kind; a number in the first cell, as most columns have, saves looking at other cells."""
+    """Return a column with its kind, judged by its cells; if the first cell is a number, only by this cell."""
     begins_with_number = _is_number(cells[0].as_py(), dialect)
     return Column(name) if begins_with_number else column_of_cells(name, cells.to_pylist(), dialect, others)
 
@@ -186,7 +186,7 @@ def check_separator(first: Chunk, rows: Callable[[], Chunk | None], dialect: Dia
 
 
 def options_for_marks(header: Chunk, rows: Chunk | None, dialect: Dialect, name: str) -> str:
-    """Return the options that read the numbers of the first rows, such as " --decimal ','"; "" if none or not clear."""
+    """Return the options, such as " --decimal ','", that read the numbers in `rows`; "" if none are needed or clear."""
     _, names = next(rows_of(header, dialect, name))
     remedies: set[str] = set()
     try:

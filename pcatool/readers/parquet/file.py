@@ -147,9 +147,9 @@ class ParquetData:
         )
 
     def by_columns(self, *, again: bool = False) -> parquet.ParquetFile:
-        """Return a reader for a few columns of a row group; with `again`, one of its own for another thread.
+        """Return the open file, for reading a few columns of a row group; with `again`, open it anew, for a thread.
 
-        From a store, this reader fetches these columns together.
+        A file in a store is always opened anew, so that the columns of a call are fetched together.
         """
         return self.open_again(self.metadata, together=True) if again or self._opened.remote else self.file
 

@@ -249,7 +249,9 @@ class ParquetTable:
         return total
 
     def _memory_by_rows(self, features: Sequence[Feature], columns: Sequence[int], height: int) -> ReadMemory:
-        """Return the memory of reading `height` rows at a time: open columns, a batch, and each part in both forms.
+        """Return the memory of reading `height` rows at a time: open columns, a batch, and each part.
+
+        A part counts twice, as Arrow columns and as float64.
 
         With vector columns, Arrow data count twice, since Arrow also records the position of each element of a list,
         and so do the pages that are open.
@@ -407,7 +409,10 @@ class ParquetTable:
 
 
 def streamed_columns(features: Sequence[Feature], passthrough: Sequence[int]) -> list[int]:
-    """Return the numbers of the columns that are read by rows where row groups are transposed."""
+    """Return the sorted numbers of the columns that are read by rows where row groups are transposed.
+
+    These are the passthrough columns and the vector columns of the features.
+    """
     return sorted({*passthrough, *(feature.column for feature in features if feature.element is not None)})
 
 

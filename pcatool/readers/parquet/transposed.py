@@ -30,7 +30,7 @@ class TransposedGroup:
         self._create()
 
     def _create(self) -> None:
-        """Provide the place for the numbers."""
+        """Create the store of the numbers: a temporary file."""
         self._spool = Spool()
 
     @property
@@ -41,7 +41,8 @@ class TransposedGroup:
     def add(self, first: int, start: int, part: ArrowPart, places: Sequence[int]) -> None:
         """Write the features of `part` as the columns from `first` on, from row `start` on, where a block begins.
 
-        `places` are the positions of these features among all features of the table. Raises DataError.
+        `places` are the positions of these features among all features of the table. Of each block, the first cell that
+        float64 rounds is kept for `rounded`. Raises DataError for a cell that cannot be read.
         """
         X = part.batch().X
         self.write(first, start, X)
@@ -68,7 +69,10 @@ class TransposedGroup:
         return block
 
     def rounded(self, start: int) -> RoundedCell | None:
-        """Return the rounded cell in the leftmost column of those kept for the block at `start`; None without one."""
+        """Return a rounded cell of the block that begins at row `start`; None if `add` has kept none for this block.
+
+        If there are several, the cell of the first feature is returned.
+        """
         return min(self._rounded.get(start, ()), key=lambda cell: cell.feature, default=None)
 
 
