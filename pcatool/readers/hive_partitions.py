@@ -193,7 +193,7 @@ class PartitionRequest(NamedTuple):
 
     @property
     def places(self) -> list[int]:
-        """Positions in `features` of the features that come from columns of the file."""
+        """Positions in `features` of the features that come from columns of the file itself."""
         return [j for j, feature in enumerate(self.features) if feature.column < self.file_column_count]
 
 

@@ -142,7 +142,7 @@ class Inputs:
                 self._open_first()
 
     def single_input(self, position: int) -> Inputs:
-        """Return the input at this position by itself, to be read from its beginning, with no file skipped."""
+        """Return the input at this position by itself, to be read from its beginning; its errors are always raised."""
         return Inputs(
             self._files.single_input(position), replace(self._options, skip_bad=False), Reporter(), by_file=True
         )

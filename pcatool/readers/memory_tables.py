@@ -69,7 +69,10 @@ def convert_objects(cells: Any, dialect: Dialect, *, texts_count: bool) -> Objec
 
 
 def _is_number(cell: Any, value: float | BadObject | None, *, texts_count: bool) -> bool:
-    """Whether this cell makes its column a column of numbers; `value` is the result of `_number` for the cell."""
+    """Whether this cell makes its column a column of numbers; `value` is the result of `_number` for the cell.
+
+    True for numbers that are no booleans, also of more than 64 bits, and, with `texts_count`, for texts of numbers.
+    """
     if isinstance(value, BadObject):
         return value.why == TOO_LARGE
     return value is not None and not isinstance(cell, (bool, np.bool_)) and (texts_count or not isinstance(cell, str))
@@ -190,7 +193,7 @@ def _writes_nan(dtype: Any) -> bool:
 
 
 def _from_series(series: Any, dialect: Dialect) -> ObjectColumn:
-    """Convert a column of a DataFrame to Arrow."""
+    """Return a column of a DataFrame converted to Arrow; texts in a column of objects are read in the dialect."""
     if hasattr(series.dtype, "fill_value"):
         series = series.sparse.to_dense()
     if series.dtype == object:

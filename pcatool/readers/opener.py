@@ -288,7 +288,10 @@ class OpenedInput:
 
     @property
     def remote(self) -> bool:
-        """Whether each read is a request to a store, so that a small read takes about as long as a large read."""
+        """Whether each read is a request to a store, so that a small read takes about as long as a large read.
+
+        False for a temporary copy of a compressed object (see `seekable`).
+        """
         return self._copy is None and self.input.remote
 
     @property
@@ -346,7 +349,7 @@ def _format(source: Input, head: bytes, input_format: str | None) -> str:
 
 
 def _file(source: Input) -> File:
-    """Open the bytes of an input: a file, a pipe, a kept copy of a pipe, or an object in a store."""
+    """Open an input for reading its bytes: a file, a pipe, a kept copy of a pipe, or an object in a store."""
     if source.copy is not None:
         return source.copy.open(partial(_descriptor, source), source.name)
     if not source.remote:

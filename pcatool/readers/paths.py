@@ -53,7 +53,7 @@ class Input(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name for messages: the path without password, or "standard input"."""
+        """Name for messages: "standard input", or the path, which shows no user, password or web query if remote."""
         if self.path == STDIN:
             return "standard input"
         return shown(self.path) if self.remote else self.path
@@ -110,8 +110,9 @@ def are_paths(data: object) -> bool:
 def resolve(paths: Sequence[str]) -> list[Input]:
     """Return the inputs of the paths, in order; the files of a glob or a folder are sorted by name.
 
-    No paths mean standard input. Raises FileError if a glob or a folder holds no data file, UsageError for an empty
-    path or standard input given twice.
+    Of a folder, these are the data files, whose names have a known ending. No paths mean standard input. Raises
+    FileError if a glob matches no file or a folder has no data file, UsageError for an empty path or standard input
+    given twice.
     """
     paths = [STDIN if path in STDIN_ALIASES else path for path in paths]
     if paths.count(STDIN) > 1:

@@ -45,7 +45,10 @@ class IncompleteCells(NamedTuple):
 
 
 def _patterns(missing: NDArray[np.bool_]) -> dict[bytes, int]:
-    """Count the rows of each pattern; keys are the distinct rows of the mask `missing` (n, d), as packed bits."""
+    """Return the number of rows of each pattern, which is a set of columns that are missing together.
+
+    Keys are the patterns: the distinct rows of the mask `missing` (n, d), as packed bits.
+    """
     first, group = group_by_pattern(~missing)
     packed = np.packbits(missing[first], axis=1)
     return {bits.tobytes(): int(count) for bits, count in zip(packed, np.bincount(group), strict=True)}
@@ -99,7 +102,7 @@ class RowCounts:
             self.places.append(batch.place(int(i)))
 
     def join(self, other: RowCounts) -> None:
-        """Add the counts of another worker, which read rows after these with the same columns."""
+        """Add the counts `other` of a worker that read later rows, with the same columns."""
         self.rows += other.rows
         self.incomplete += other.incomplete
         self.left_empty += other.left_empty

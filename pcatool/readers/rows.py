@@ -243,10 +243,11 @@ def rows_to_fit(
     remedy: str,
     run: Runner = run_serially,
 ) -> Iterator[Array]:
-    """Yield blocks X (n, d) for a fit, with incomplete rows used, dropped or refused as `policy` (--missing) says.
+    """Yield the rows for a fit as arrays X (n, d); `policy` (--missing) says what becomes of rows with missing cells.
 
-    Incomplete rows are refused at the end, once all are counted, by DataError with `remedy`. With `weighted`, the last
-    column is the weight; rows of weight 0 are left out, and a negative weight raises BadCell.
+    With "mean" or "em" these rows are yielded, too, with "drop" they are left out. With "error", DataError with
+    `remedy` is raised at the end, once all of them are counted. With `weighted`, the last column is the weight; rows of
+    weight 0 are left out, and a negative weight raises BadCell.
     """
 
     def check(batch: CheckedBatch) -> None:
@@ -269,7 +270,7 @@ def rows_to_fit(
 
 
 def refuse_incomplete(batch: CheckedBatch, chosen: ColumnChoice, remedy: str) -> None:
-    """Raise DataError for the first missing cell of the batch, if any."""
+    """Raise DataError, with this remedy, for the first missing cell of the batch, if any."""
     if batch.incomplete is not None and batch.incomplete.any():
         row = int(batch.incomplete.argmax())
         column = int(np.isnan(batch.X[row]).argmax())

@@ -201,7 +201,7 @@ class NewColumns:
             self._found[position] = (table.name, numbers)
 
     def _look_at_names(self, position: int, table: Table) -> None:
-        """Record the columns whose names the first input lacks, of any kind."""
+        """Record the columns, of any kind, whose names the first input lacks."""
         names = [column.name for column in table.columns if self._is_new(column.name)]
         if names:
             self._found[position] = (table.name, names)
@@ -297,7 +297,7 @@ class Schema:
         labels: Sequence[str] = (),
         label_kernel: str | None = None,
     ) -> ColumnChoice:
-        """Choose the features of a fit from the first input; labels and the weight come after them in `names`.
+        """Choose the columns of a fit from the first input; in `names`, labels and the weight follow the features.
 
         Raises DataError or UsageError for columns that do not exist or hold no numbers.
         """

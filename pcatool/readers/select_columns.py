@@ -309,7 +309,7 @@ def _note_booleans(
 def _without_partitions(
     chosen: Sequence[tuple[int, int | None]], columns: Sequence[Column], terms: Sequence[str], reporter: Reporter
 ) -> list[tuple[int, int | None]]:
-    """Return the chosen columns without the partition columns that no term names in full; without terms, note these.
+    """Return `chosen` without the partition columns that no term names in full; if there are no terms, note each one.
 
     Otherwise moving a file into a partition folder would change the model.
     """

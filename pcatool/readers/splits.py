@@ -38,7 +38,7 @@ class Split(NamedTuple):
 
 
 def splits_of(resolved: ResolvedInputs, options: TableOptions) -> list[Split]:
-    """Cut the inputs into splits, which together hold all rows in order.
+    """Return the splits of the inputs, which together hold all rows in order.
 
     With --skip-bad each file is one split, since it counts as a whole or not at all. Raises UsageError for a table in
     memory, a pipe or a device.
@@ -59,7 +59,7 @@ def splits_of(resolved: ResolvedInputs, options: TableOptions) -> list[Split]:
 
 
 def group_splits(splits: Sequence[Split]) -> list[tuple[Split, ...]]:
-    """Group small neighbouring splits into tasks, so that a task takes longer than its scheduling."""
+    """Return all splits, in order, grouped into tasks: small neighbours share a task, which outlasts its scheduling."""
     total = sum(split.size for split in splits)
     most = max(min(SMALL_TASK, total // ENOUGH_TASKS), total // MOST_SPLITS)
     groups: list[tuple[Split, ...]] = []

@@ -220,7 +220,7 @@ def rows_of_triples(
     """Yield a row for each user, in order of first appearance, under the columns of the model.
 
     Cells without a value are NaN, or 0 with --absent zero. Items that the model does not know are left out with a note;
-    raises DataError if it knows no item.
+    raises DataError if the model knows none of the items.
     """
     absent = options.absent or str(model.meta.get("absent", "missing"))
     triples = read_triples(inputs, str(options.triples), RowCounts(), allow_missing=absent != "zero", run=run)

@@ -51,8 +51,9 @@ REQUEST_DETAILS = re.compile(r"\(Request ID: [^)]*\)|\s*Detail: .*", re.DOTALL)
 def plain_error(name: str, doing: str, error: Exception) -> FileError:
     """Return the error to raise, with message and remedy, for an exception of pyarrow about the object `name`.
 
-    `doing` is the verb of the message, such as "read". `LostError` for a lost connection, `BlamelessError` if the store
-    refuses or fails, otherwise `FileError`. Raise MemoryError if the exception reports a lack of memory.
+    `doing` is the verb of the message, such as "read". The error is a `LostError` for a lost connection, a
+    `BlamelessError` if the store refuses or fails, otherwise a plain `FileError`. Raise MemoryError if the exception
+    reports a lack of memory.
     """
     check_memory(error)
     text = _answer_of_store(str(error))
@@ -71,7 +72,7 @@ def plain_error(name: str, doing: str, error: Exception) -> FileError:
 
 
 def _answer_of_store(text: str) -> str:
-    """Return the part of an error text from ANSWER_MARK on, or all of the text if it has no mark.
+    """Return the part of an error text from its last "AWS Error " (ANSWER_MARK) on, or all of a text without a mark.
 
     The text before the mark has the name of the object, which might match a pattern by chance.
     """

@@ -80,7 +80,7 @@ class WebPage:
 
 
 def open_page(path: str) -> WebPage | int:
-    """Open a page; if the server does not serve ranges of bytes, return the descriptor of a temporary copy instead.
+    """Open a page for reading; if its server does not serve ranges of bytes, return the descriptor of a temporary copy.
 
     Raise FileError if the page cannot be read. The request is a GET for the first byte, because an address signed for
     reading allows no HEAD.
@@ -210,7 +210,7 @@ def _status_error(name: str, status: int, phrase: str) -> FileError:
 def _http_file_system() -> tuple[Any, Any]:
     """Return fsspec's HTTP file system, and fsspec's function that runs a coroutine on its event loop and waits.
 
-    The file system has timeouts, and uses the proxies of the environment. Raise an error if a package is missing.
+    The file system has timeouts, and uses the proxies of the environment. Raise FileError if a package is missing.
     """
     try:
         import aiohttp

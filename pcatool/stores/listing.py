@@ -31,9 +31,9 @@ class FoundObjects(NamedTuple):
 def expand(path: str, is_table: Callable[[str], bool]) -> FoundObjects:
     """Return the objects to read for a path, which is a name, a folder or a pattern.
 
-    In a folder these are all objects that are not hidden and whose names `is_table` accepts; a pattern is matched as in
-    `_match_pattern`. Raise `FileError` if there are none; but a web address, and a name that `is_table` accepts, are
-    returned even if the object does not exist.
+    In a folder these are all objects that are not hidden and whose names `is_table` accepts; for a pattern, those that
+    match, or are in folders that match. Raise `FileError` if there are none; but a web address, and a name that
+    `is_table` accepts, are returned even if the object does not exist.
     """
     uri = parse(path)
     if uri.kind == HTTP:
@@ -113,7 +113,8 @@ def _match_pattern(place: ObjectPlace, is_table: Callable[[str], bool]) -> Found
 def _pattern_regex(parts: list[str]) -> re.Pattern[str]:
     """Return the regular expression of a pattern, given its elements between slashes.
 
-    `*` and `?` match anything but a slash and a leading dot; `**` matches any number of folders that are not hidden.
+    `?` matches one character and `*` any number, but neither a slash nor a dot that begins a name. `**` matches any
+    number of folders that are not hidden; as the last element, all objects in and below such folders.
     """
     texts = []
     for i, part in enumerate(parts):

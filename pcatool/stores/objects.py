@@ -123,7 +123,10 @@ class RangeReader(Protocol):
     size: int
 
     def part(self, offset: int, size: int) -> bytes:
-        """Return `size` bytes from `offset`; raise BlamelessError if the object was deleted or has changed."""
+        """Return `size` bytes from `offset`; raise BlamelessError if the object was deleted or has changed.
+
+        Raise another FileError if the store refuses or fails.
+        """
         ...
 
     def check_unchanged(self) -> None:

@@ -167,7 +167,10 @@ def _make_gs(endpoint: str, scheme: str, anonymous: bool) -> Any:
 
 
 def find_azure(uri: Uri) -> tuple[Any, str]:
-    """Return the pyarrow file system of Azure and the name of the container; UsageError if the account is unknown."""
+    """Return the pyarrow file system of Azure and the name of the container.
+
+    Raise UsageError if neither the name nor the environment gives the account.
+    """
     account, container = azure_account_of(uri)
     if not account:
         raise UsageError(

@@ -42,7 +42,7 @@ class Uri(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """Everything before the key, without user and password."""
+        """Everything before the key, without user and password: `scheme://authority/`."""
         return f"{self.scheme}://{self.authority}/"
 
 
@@ -120,7 +120,10 @@ def _nearest_option(name: str, kind: str) -> str:
 
 
 def _options(path: str, query: str, kind: str) -> dict[str, str]:
-    """Return the options of a query that have a value; raise `UsageError` (about `path`) for an unknown option."""
+    """Return the options of a query, by name, without those of an empty value; `query` has its question mark.
+
+    Raise `UsageError`, whose message names `path`, for an option that this kind of store does not have.
+    """
     given = dict(parse_qsl(query[1:], keep_blank_values=True))
     for name in given:
         if name not in OPTIONS[kind]:

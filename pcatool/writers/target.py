@@ -38,7 +38,7 @@ class Target(NamedTuple):
 
 
 def inspect_target(output: str | None, no_clobber: bool, inputs: Sequence[str]) -> Target:
-    """Return path, descriptor and status of an output, after every check possible before the work; create nothing.
+    """Return an output as a `Target`, after every check that is possible before the work; create nothing.
 
     Raise `UsageError` for an empty name and for an output that is also an input, `FileError` for an output that
     cannot be written or, with `no_clobber`, exists.
@@ -69,11 +69,10 @@ def inspect_target(output: str | None, no_clobber: bool, inputs: Sequence[str]) 
 
 
 def descriptor_of(output: str | None) -> int | None:
-    """Return the number of the open descriptor that a name such as /dev/stdout, /dev/fd/3 or `-` means.
+    """Return the number of the open descriptor that a name such as /dev/stdout, /dev/fd/3 or `-` means, else None.
 
-    None as the name means standard output, too. Return None for the name of a file.
-
-    Opening such a name again would lose the file position that the shell's `>>` has set.
+    To open a stream again by such a name would lose the file position that the shell's `>>` has set. No name (None)
+    means standard output.
     """
     if output is None or output == "-":
         return STDOUT
@@ -94,7 +93,7 @@ def stat_of_stream(label: str, descriptor: int) -> os.stat_result:
 
 
 def stat_of_path(output: str) -> os.stat_result | None:
-    """Return the status of the file at a path; None if there is no file; raise `FileError` if that is unknown."""
+    """Return the status of the file at a path; None if there is no file; raise `FileError` if no look is permitted."""
     try:
         return Path(output).stat()
     except FileNotFoundError:

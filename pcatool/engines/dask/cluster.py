@@ -283,7 +283,7 @@ class DaskRun:
         return result
 
     def _report(self, number: int) -> None:
-        """Report an item as done and release its future; workers keep its result while a task needs it."""
+        """Report the item of this number as done and release its future; workers keep a result while tasks need it."""
         self._leaves.pop(number).release()
         self._left -= 1
         self._done(1)

@@ -127,7 +127,7 @@ def error_of_spark(error: BaseException, jvm_output: str = "") -> FileError | Re
 
 
 def _root_cause(text: str) -> str:
-    """Return the line with the innermost cause in a Java error text, else the first line."""
+    """Return the innermost cause in a Java error text; without one the first line; "no reason given" for no text."""
     causes = re.findall(r"(?:Caused by|: )\s*(?:[\w.$]+\.)?(\w+(?:Exception|Error): [^\n]+)", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return (causes or lines or ["no reason given"])[-1 if causes else 0]

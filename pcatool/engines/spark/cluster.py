@@ -112,7 +112,7 @@ class TaskBatch:
         return min(self.per, len(self.items) - number * self.per)
 
     def outcomes(self, context: Any) -> Any:
-        """Return an accumulator of Spark in which tasks report their outcome: empty bytes, or a pickled error."""
+        """Return an accumulator of Spark in which tasks report their outcome: number -> b"", or the pickled error."""
         return context.accumulator({}, TaskResults())
 
     def send(self, spark: Any, outcomes: Any, fan: int) -> tuple[bool, Any]:
@@ -154,7 +154,7 @@ TO_CANCEL = 5  # seconds to wait for a cancelled job
 
 
 class Spark:
-    """Cluster of Spark executors, of the master at `address` or, with None, of the active or configured one.
+    """Cluster of Spark executors: of the master at `address`, or, with None, of the active or configured master.
 
     Follows the protocol `Cluster` of `engines.base`. The tree of merges depends only on the number of items, so sums
     are added in the same order whatever the executors.
@@ -258,7 +258,8 @@ class SparkRun:
 def error_of_task(value: Any, version: str) -> Exception:
     """Return the error for a value that came back in place of a result.
 
-    The value is an exception, or (host, version) of an executor whose pcatool is not `version`; "" if it has none.
+    The value is an exception, or (host, version there) of an executor whose pcatool is not `version`; the version there
+    is "" if the executor has no pcatool.
     """
     if isinstance(value, Exception):
         return value

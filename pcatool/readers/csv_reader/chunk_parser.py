@@ -78,7 +78,8 @@ class ArrowCsv:
     def read(self, chunk: Chunk) -> dict[int, pa.Array] | None:
         """Return the columns of `types` by number; None for a chunk that this parser cannot read.
 
-        In it a row has another width, a cell has another type, or the text begins with a byte-order mark.
+        In such a chunk a row has another width, a cell has another type, the text begins with a byte-order mark, or,
+        for a parser with `clean`, there is a quote.
         """
         table = self._table(chunk)
         return None if table is None else {c: table.column(i).chunk(0) for i, c in enumerate(self._columns)}

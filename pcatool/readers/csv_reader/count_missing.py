@@ -31,9 +31,9 @@ SHARE_TO_SEARCH = 1 / 8
 
 
 def count_in_numbers(X: Array, nulls: Iterable[str] = repeat("null")) -> dict[str, int]:
-    """Return how often each spelling of a missing cell occurs in X (n, d) of a table that is not text.
+    """Return how often each spelling of a missing cell occurs in X (n, d) of a Parquet file or a table in memory.
 
-    NaN counts as "NaN". Arrow's nulls count under the word in `nulls`, which has one word for each column.
+    NaN counts as "NaN". Nulls (`NULL` in X) count under the word in `nulls`, which has one word for each column of X.
     """
     missing, null = np.isnan(X).sum(axis=0), is_null(X).sum(axis=0)
     counts = Counter({"NaN": int((missing - null).sum())})

@@ -117,7 +117,10 @@ def remedy_for_column(cells: Sequence[str], dialect: Dialect, others: OtherCells
 
 
 def with_lines(columns: tuple[Column, ...], rows: Iterable[tuple[int, Sequence[str]]]) -> tuple[Column, ...]:
-    """Return the columns, each column of marked numbers with the line of its example, from rows with line numbers."""
+    """Return all columns; those of marked numbers get the line number of their example, if `rows` has the example.
+
+    `rows` are pairs of a line number and the cells of the row.
+    """
     marked = {i for i, column in enumerate(columns) if column.kind == "marked number"}
     lines: dict[int, int] = {}
     for line, cells in rows if marked else ():
@@ -180,7 +183,7 @@ def _best_trials(cells: Sequence[str], dialect: Dialect, others: OtherCells, nee
 
 
 def _try(cells: Sequence[str], old: Dialect, new: Dialect, others: Mapping[Place, Sequence[str]]) -> Trial:
-    """Return the result of reading `cells`, and the cells of other columns, with dialect `new` instead of `old`."""
+    """Return the trial of dialect `new` in place of `old`, on the `cells` of a column and those of other columns."""
     numbers = tuple(_number(cell, new) for cell in cells)
     lost: dict[Place, str] = {}
     gained = 0

@@ -126,7 +126,7 @@ class RowEnds:
     def _row_by_row(self, data: bytes, stop: int, last: bool) -> Positions:
         """Return the new row ends, found by matching row by row; raise `OpenQuote` if the input ends inside quotes.
 
-        Only if `last` is set does `data` reach to the end of the input.
+        `last` says that the input ends with `data`; otherwise a row without its line end waits for more bytes.
         """
         self.plain_from = len(data)
         ends: list[int] = []
@@ -206,7 +206,7 @@ LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 
 
 class Chunk(NamedTuple):
-    """Whole rows of a text table, not yet parsed: the bytes within[start:stop]."""
+    """Whole rows of a text table, not yet parsed: the bytes buffer[start:stop]."""
 
     buffer: bytes  # the buffer that contains the rows
     rows: int  # number of rows

@@ -329,7 +329,7 @@ class CsvTable:
             self._cutter.use_dialect(self.dialect)
 
     def _names(self, reporter: Reporter) -> list[str]:
-        """Return the column names, read from the header and checked; without a header, c1, c2, ... for each field."""
+        """Return the checked names in the header; without a header, c1, c2, ... for the fields that are no row name."""
         # Eager: on a pipe, the rows after the header may arrive much later.
         first = self._cutter.rows(1, eager=True) if not self.nameless else self._cutter.peek(1, eager=True)
         if first is None:

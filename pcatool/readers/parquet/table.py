@@ -51,7 +51,7 @@ class Portion(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the numbers."""
+        """Bytes of the numbers of the portion, as float64."""
         return 8 * self.columns * self.rows
 
 
@@ -139,7 +139,7 @@ class ReadMemory(NamedTuple):
     portions_first: bool = False  # all portions are freed before there is a part
 
     def total(self, parts: int) -> int:
-        """Return the bytes for this many parts in memory at once, some of them still being parsed."""
+        """Return the bytes for this many parts in memory at once; threads work on all but QUEUED_TASKS of them."""
         busy = max(parts - QUEUED_TASKS, 1)
         held, portions = busy * self.per_parsed + parts * self.per_held, min(busy * self.portion, self.portions)
         return self.fixed + (max(held, portions) if self.portions_first else held + portions)
@@ -251,10 +251,8 @@ class ParquetTable:
     def _memory_by_rows(self, features: Sequence[Feature], columns: Sequence[int], height: int) -> ReadMemory:
         """Return the memory of reading `height` rows at a time: open columns, a batch, and each part.
 
-        A part counts twice, as Arrow columns and as float64.
-
-        With vector columns, Arrow data count twice, since Arrow also records the position of each element of a list,
-        and so do the pages that are open.
+        A part counts with its Arrow columns and with its float64 numbers. With vector columns, Arrow columns and open
+        pages count double, since Arrow also records the position of each element of a list.
         """
         cells = max(len(features), len(columns)) * min(height, max(self.group_rows, default=0))
         vectors = any(f.element is not None for f in features)
@@ -262,9 +260,10 @@ class ParquetTable:
         return ReadMemory(fixed=self._open_bytes(columns) + more + batch, per_held=batch + 8 * cells)
 
     def _memory_transposed(self, features: Sequence[Feature], passthrough: Sequence[int]) -> ReadMemory:
-        """Return the memory of transposing row groups: columns for each thread, blocks of rows, and columns beside.
+        """Return the memory of transposing row groups: columns held by each thread, and blocks of rows.
 
-        Small row groups are transposed in memory, so all of their numbers count too.
+        The vector and passthrough columns, which are read by rows meanwhile, count too. So do all numbers of a small
+        row group, which is transposed in memory.
         """
         d = sum(feature.element is None for feature in features)
         rows, numbers = max(self.group_rows, default=0), self._group_bytes(d)
@@ -307,7 +306,10 @@ class ParquetTable:
         return sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
 
     def _must_transpose(self, features: tuple[Feature, ...]) -> bool:
-        """Whether row groups are transposed, since the open columns of these features would take too much memory."""
+        """Whether row groups must be transposed: to read by rows, too much memory would go to the open columns.
+
+        These are the columns of the given features.
+        """
         most = MOST_OPEN_BY_ROWS if self._data.whole_groups else MOST_OPEN
         if self._group_bytes(len(features)) <= IN_MEMORY_BYTES:
             most = min(most, MOST_OPEN_IN_MEMORY)
