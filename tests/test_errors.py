@@ -41,8 +41,8 @@ MENDED = {
     "leave the column out with -x 'a, b', or not": "leave the column out of the model with DO 'a, b', or not",
     "no value; leave the columns out with -x": "no value; leave the columns out of the model with DO ",
     "leave it out with " + f"-x {shlex.quote(chr(39))}": f"leave it out of the model with DO {shlex.quote(chr(39))}",
-    "read the table with --decimal ',' -x c -x 'd e' (column 'c' has other marks, as in '2.5')": (
-        "read the table with --decimal ',' (column 'c' has other marks, as in '2.5')"
+    "read the table with --decimal ',' -x c -x 'd e' (numbers in column 'c' are written differently, such as '2.5')": (
+        "read the table with --decimal ',' (numbers in column 'c' are written differently, such as '2.5')"
     ),
     "column 'a': 'x' is not a number": "column 'a': 'x' is not a number",
 }

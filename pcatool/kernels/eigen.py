@@ -72,7 +72,7 @@ def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) ->
     `definite` and `flat_spectrum` describe the kernel: no negative eigenvalues; leading eigenvalues nearly equal.
     """
     if n <= LAPACK_MAX_ROWS:
-        return LAPACK, f"all eigenvalues of {grouped(n)} rows are computed quickly"
+        return LAPACK, f"computing all {grouped(n)} eigenvalues is fast"
     if not definite:
         return LAPACK, "the kernel may have negative eigenvalues, so all eigenvalues are computed"
     if isinstance(wish, str):
@@ -80,7 +80,7 @@ def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) ->
     if flat_spectrum:
         return LAPACK, "the leading eigenvalues are nearly equal, so Lanczos would be slow"
     if isinstance(wish, int) and wish > n // ROWS_PER_COMPONENT:
-        return LAPACK, f"{grouped(wish)} components of {grouped(n)} rows are too many for Lanczos"
+        return LAPACK, f"Lanczos would be slow for {grouped(wish)} components of {grouped(n)} rows"
     return LANCZOS, f"few components of {grouped(n)} rows"
 
 
@@ -198,7 +198,7 @@ def solve(
             return spectrum
         before_lapack()
         doing("solving")
-        reason = f"Lanczos would need more than {grouped(most_vectors(n, wish))} vectors"
+        reason = f"Lanczos did not converge within {grouped(most_vectors(n, wish))} vectors"
     with one_blas_thread():
         values, vectors = np.linalg.eigh(K)
     values, vectors = values[::-1], vectors[:, ::-1]

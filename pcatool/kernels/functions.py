@@ -226,8 +226,8 @@ class Polynomial(Pointwise):
         K = super().matrix(X, run)
         if not self.degree.is_integer() and np.isnan(K.sum()):
             raise DataError(
-                "kernel polynomial: gamma x.y + coef0 is negative for some rows, "
-                f"and cannot be raised to the power {self.degree:g}",
+                "kernel polynomial: gamma x.y + coef0 is negative for some pairs of rows x and y, "
+                f"and a negative number cannot be raised to the power {self.degree:g}",
                 "give a whole number with --degree, or a larger --coef0",
             )
         return K

@@ -490,9 +490,12 @@ class LaplacianEigenmap(Kernel):
         if not len(rough):
             return ""
         first = int(rough[0]) + 1
-        where = f"for PC{first} and later components" if first < len(values) else f"for PC{first}"
+        several = first < len(values)
+        what, where = (
+            (f"on PC{first} and later components", "these components") if several else (f"on PC{first}", f"PC{first}")
+        )
         remedy = f"use -k {first - 1}" if first > 1 else "give a smaller number with --neighbours"
         return (
-            f"kernel laplacian-eigenmap: scores of new rows are unreliable {where}, because neighbouring rows of the "
-            f"fit have very different scores there; {remedy}"
+            f"kernel laplacian-eigenmap: scores of new rows {what} are unreliable, because neighbouring rows of the "
+            f"fit have very different scores on {where}; {remedy}"
         )

@@ -112,15 +112,15 @@ class KernelModel(Model):
         expected = self.meta.get("landmarks", self.n_samples)
         if isinstance(expected, bool) or expected != t or t > self.n_samples:
             raise ModelError(
-                f"it has {t} training rows, but its settings record {show(expected)} of {self.n_samples} fitted rows"
+                f"it has {t} training rows, but its settings say {show(expected)} of {self.n_samples} rows of the fit"
             )
         if self.landmarks and (self.kernel.graph or not self.kernel.of_rows):
             raise ModelError(f"kernel {self.settings.name} cannot have landmarks")
         if not self.kernel.of_rows and t != self.d:
-            raise ModelError(f"it has {t} dual vectors, but {self.d} columns: a kernel matrix is square")
+            raise ModelError(f"array 'dual_vectors' has {t} rows, but the kernel matrix has {self.d} columns")
         neighbours = self.settings.neighbours
         if neighbours is not None and neighbours >= t:
-            raise ModelError(f"it has {neighbours} neighbours, but only {t} training rows")
+            raise ModelError(f"the setting 'neighbours' is {neighbours}, but the model has only {t} training rows")
         if self.k > t:
             raise ModelError(f"it has {self.k} components, but only {t} training rows")
 

@@ -71,14 +71,14 @@ def check_sums(sums: RowSums, rounding: Array, mean: Array, variances: Array, di
     squares = sums.squares
     of_features = rounding[: len(squares)]
     if len(squares) != len(variances):
-        raise ModelError(f"the sums are those of {len(squares)} columns, but the model has {len(variances)} columns")
+        raise ModelError(f"the sums have {len(squares)} columns, but the model has {len(variances)} columns")
     if not np.all(rounding >= 0):
         raise ModelError("array 'rounding' has a value below 0")
     with np.errstate(all="ignore"):
         if not np.all(np.abs(squares - variances * divisor) <= (TOTAL_TOLERANCE + 2 * of_features) * squares):
             raise ModelError("the sums of squares do not match the column variances")
         if not np.all(np.abs(sums.centre.mean - mean) <= TOTAL_TOLERANCE * (np.abs(mean) + np.sqrt(variances))):
-            raise ModelError("the means of the sums do not match the column means")
+            raise ModelError("the means stored with the sums do not match the column means")
         if isinstance(sums, Moments):
             _check_products(sums.scatter, np.sqrt(squares * (1 + 4 * of_features)))
 
@@ -122,13 +122,11 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
     if "weights" in arrays:
         weight, pairs = arrays["weights"]
         if not weight > 0:
-            raise ModelError("in array 'weights', the sum of the weights is not above 0")
+            raise ModelError("the first value in array 'weights', the sum of the weights, is not above 0")
         if not pairs >= 0:
-            raise ModelError("in array 'weights', the sum of the products of weights of two rows is below 0")
+            raise ModelError("the second value in array 'weights' is below 0")
         if not pairs / weight <= weight:
-            raise ModelError(
-                "in array 'weights', the sum of the products of weights of two rows is above the square of their sum"
-            )
+            raise ModelError("the second value in array 'weights' is above the square of the first")
     if "weights_error" in arrays and "weights" not in arrays:
         raise ModelError("it has array 'weights_error' but no array 'weights'")
     for name in ("weights_error", "means_error"):
@@ -144,7 +142,7 @@ def _check_labels(means: Array, squares: Array, classes: bool) -> None:
     if not (len(squares) and np.all(squares >= 0)):
         raise ModelError("array 'label_squares' is empty, or has a value below 0")
     if classes and not (np.all(means > 0) and abs(float(means.sum()) - 1) <= TOTAL_TOLERANCE):
-        raise ModelError("array 'label_means' must have shares above 0 that add up to 1, one for each class")
+        raise ModelError("array 'label_means' must hold shares above 0, one for each class, that add up to 1")
 
 
 RowSums = Moments | Triangle | CrossMoments

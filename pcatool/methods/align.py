@@ -39,8 +39,8 @@ def check_older(old: Model, *, method: str, in_kernel: bool, standardized: bool)
         if has_kernel:
             linear = f"give --align-to a model fitted with --method {method} and without --kernel, or "
             raise UsageError(
-                f"--align-to: the {which} model has a kernel, and its components cannot be compared with those of "
-                "another fit",
+                f"--align-to: the {which} model has a kernel, and its components cannot be compared with the "
+                "components of another fit",
                 f"{'' if in_kernel else linear}leave out --align-to",
             )
     older = str(old.meta.get("method", "pca"))

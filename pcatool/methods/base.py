@@ -229,7 +229,7 @@ def why_not_updatable(model: Model) -> str | None:
     if (reason := why_no_sums(settings)) is not None:
         return reason
     if meta.get("solver") == SCIKIT_LEARN:
-        return "it was imported from scikit-learn, which keeps none"
+        return "the model was imported from scikit-learn, which keeps no sums"
     if model.d > MAX_UPDATABLE_COLUMNS:
-        return f"it has more than {MAX_UPDATABLE_COLUMNS} columns, and --updatable was not given"
-    return "it was fitted with --no-updatable, or by an older pcatool that kept no sums"
+        return f"the model has more than {MAX_UPDATABLE_COLUMNS} columns, and --updatable was not given"
+    return "the model was fitted with --no-updatable, or by an older pcatool that kept no sums"

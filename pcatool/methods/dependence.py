@@ -152,7 +152,8 @@ def no_dependence_error(labels: Labels) -> DataError:
     """Return the error for columns that do not depend on the labels."""
     noun = "label" if len(labels.names) == 1 else "labels"
     return DataError(
-        f"no column depends on {noun} {listed(labels.names)}: products of columns and {noun} are only rounding error",
+        f"no column depends on {noun} {listed(labels.names)}: the products of the columns with the {noun} are only "
+        "rounding error",
         "name another label with --label, or other columns with -c",
     )
 
@@ -350,15 +351,15 @@ def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
     )
     # Rounding error of the label kernel, of the sums over equal labels, and of the sum over all labels.
     kernel_rounding = kernel.rounding_norm(values, counts) + n * EPS * (float(counts.max()) + len(values))
-    name, what = "dual" if d > n else "label-kernel", f"over {len(values)} distinct labels"
+    name, what = "dual" if d > n else "label-kernel", f"the kernel matrix of {len(values)} distinct labels"
     G = low_rank_factor(kernel, values)
     if G is None and d > n:
         need = total_bytes(d, 8 * (n * d + 3 * len(values) ** 2))
-        table = f"a label kernel over {grouped(len(values))} distinct labels"
+        table = f"the kernel matrix of {grouped(len(values))} distinct labels"
         refuse_above(task.resources.limit, need, table, "use --label-kernel linear, which needs far less memory")
         G = full_factor(kernel, values, run)
     if G is not None:
-        reason = f"a label kernel of rank {len(G)} {what}" + (f": fewer rows than the {d} columns" if d > n else "")
+        reason = f"{what} has rank {len(G)}" + (f", and the rows are fewer than the {d} columns" if d > n else "")
         return solve_product(
             problem,
             task.labels,
@@ -370,7 +371,7 @@ def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
     Q, norm = product_with(kernel, values, sums, counts, run)
     check_total(float(np.trace(Q)), Q)
     spectrum = spectrum_of_quadratic(product._replace(values=Q, norm=np.sqrt(norm), kernel_rounding=kernel_rounding))
-    total, reason = float(np.trace(Q)), f"a label kernel {what}, in parts"
+    total, reason = float(np.trace(Q)), f"{what} is computed in parts"
     return make_dependence(problem, task.labels, columns, spectrum, total, lambda V: Q @ V, possible, name, reason)
 
 

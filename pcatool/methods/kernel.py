@@ -240,7 +240,7 @@ class KernelTask:
                 (counted(most, "row"), "") if most == n else (counted(most, "landmark"), ", or more --landmarks")
             )
             raise DataError(
-                f"-k {self.wish} is not possible: a kernel of {what} gives at most {counted(most, 'component')}",
+                f"-k {self.wish} is not possible: a kernel matrix of {what} gives at most {counted(most, 'component')}",
                 f"use -k {most} or less, or -k all{more}",
             )
 
@@ -302,8 +302,8 @@ class KernelTask:
             self.reporter.warn(remark)
         if kernel.flat_spectrum and isinstance(self.wish, float):
             self.reporter.note(
-                f"the eigenvalues of kernel {kernel.settings.name} are nearly equal, so that a share of the variance "
-                f"takes {counted(choice.k, 'component')}; give a number with -k"
+                f"the eigenvalues of kernel {kernel.settings.name} are nearly equal, so -k {self.wish:g} needs "
+                f"{counted(choice.k, 'component')}; give a number of components with -k"
             )
         by_sample = solved.solver == NYSTROEM
         meta: dict[str, Any] = {

@@ -175,7 +175,8 @@ class IncompletePCA(PCA):
             return plan
         if rows.complete and (census := take_census(rows, problem)).missing.any():
             check_census(census, problem)
-        return plan._replace(solver=EM, reason=f"if cells are missing; if none is, solver {plan.solver}: {plan.reason}")
+        reason = f"used if a cell is missing; if no cell is missing, solver {plan.solver} is used: {plan.reason}"
+        return plan._replace(solver=EM, reason=reason)
 
     def rows(self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources) -> Rows:
         """Return the rows of the fit; as many rows are read as the choice of a solver needs.
@@ -356,7 +357,7 @@ def _why_no_more(strong: int, most: int) -> str:
 def _reason(fitted: EMFit) -> str:
     """Return the reason for the solver, as recorded in the model."""
     if fitted.iterations == 0:
-        return "every row has either all of its cells or none: PCA of the rows with cells"
+        return "every row is either complete or empty, so the fit is PCA of the complete rows"
     return f"cells are missing: probabilistic PCA by EM, {fitted.iterations} steps"
 
 
@@ -427,7 +428,7 @@ class TriplesPCA(IncompletePCA):
         k = wish if isinstance(wish, int) else min(EXPECTED_COMPONENTS, problem.d)
         if self.options.policy == EM:
             if not isinstance(wish, int):
-                what = f"EM of --triples with missing cells needs a number of components, not -k {wish}"
+                what = f"-k {wish} is not possible with --triples and --missing em, because cells are missing"
                 raise UsageError(what, "give a number, such as -k 10")
             need = estimate(problem.d, k, table)
             name, reason = EM, "cells are missing"

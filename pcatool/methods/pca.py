@@ -290,8 +290,8 @@ class PCA:
             or not self._doubtful(solved, problem)
         ):
             return solved
-        what = f"solver {name} could not tell the smallest eigenvalues from rounding errors"
-        reason = f"{what}, so the fit was repeated with {FALLBACK_SOLVER} on the rows, which fit in memory"
+        what = f"solver {name} computed the smallest eigenvalues with too few digits"
+        reason = f"{what}, so the fit was repeated with solver {FALLBACK_SOLVER} on the rows in memory"
         again = self._solve_with(FALLBACK_SOLVER, reason, rows, problem)
         return (
             again
@@ -409,7 +409,8 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
         uncertain = "is indistinguishable from rounding error" if lost and not em else few
         raise RefusedError(
             f"--whiten {options.whiten}: the eigenvalue {values[j - 1]:.3g} of PC{j} {uncertain}, and epsilon "
-            f"{epsilon:.3g}, which is added to the eigenvalue, is too small compared with its error",
+            f"{epsilon:.3g}, which whitening adds to the eigenvalue, is too small compared with the error of the "
+            "eigenvalue",
             "give " + ", or ".join(remedies or ["--epsilon 1e-5"]),
         )
     return epsilon

@@ -231,7 +231,7 @@ def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | No
     problem = method.problem(columns, None)
     name, why = method.choose(problem)
     if name not in ADDITIVE_SOLVERS or options.missing == "mean":
-        name, why = "covariance", f"a {problem.d} x {problem.d} scatter, which adds up over parts of the rows"
+        name, why = "covariance", f"{problem.d} x {problem.d} scatter matrices of parts of the rows are added up"
     return make_plan(name, why, problem._replace(keeps_sums=True), rows, 1)  # the sums stay beside S
 
 
@@ -269,6 +269,10 @@ DIGITS = 1e-8
 WORSE = 10.0
 
 
+# What no remaining rows can have: words of errors.
+NEGATIVE = "have a variance below 0"
+
+
 def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, Statistic], Statistic]:
     """Return a function (whole, gone) -> sums over the remaining rows, for sums with the columns of `model`.
 
@@ -285,13 +289,14 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
             )
         if not whole.centre.weight > gone.centre.weight:
             raise _not_among(
-                f"their weights sum to {gone.centre.weight:g}, those of the model's rows to {whole.centre.weight:g}"
+                f"the weights of the rows to remove add up to {gone.centre.weight:g}, and the weights of all rows of "
+                f"the model to {whole.centre.weight:g}"
             )
         if unknown := [name for name in gone.classes if name not in whole.classes]:
             raise _not_among(f"the model has no class {listed(unknown)}")
         rest = _difference(model, whole, gone)
         if len(wrong := np.flatnonzero(rest.sums.squares < 0)):
-            raise _not_among(f"column {show(model.columns[wrong[0]])} would have a variance below 0")
+            raise _not_among(f"column {show(model.columns[wrong[0]])} of the remaining rows would {NEGATIVE}")
         if isinstance(rest.sums, CrossMoments) and np.any(rest.sums.label_squares < 0):
             raise _not_among(_wrong_label(model, rest.classes, rest.sums))
         if model.standardized:
@@ -301,7 +306,8 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
             names = f"{'column' if len(uncertain) == 1 else 'columns'} {listed(uncertain)}"
             if model.centered and not rest.centre.varies.any():
                 raise RefusedError(
-                    f"cancellation leaves no variance distinguishable from rounding error in {names}",
+                    f"cancellation leaves too few digits: the remaining variance of {names} is indistinguishable from "
+                    "rounding error",
                     "run pcatool fit on the remaining rows",
                 )
             reporter.note(f"the remaining variance of {names} is indistinguishable from rounding error")
@@ -315,8 +321,10 @@ def _wrong_label(model: Model, classes: Sequence[str], rest: CrossMoments) -> st
     """Return why no rows can have the labels of `rest`: a class has too few rows, or a variance is below 0."""
     if classes:
         lacking = show(classes[int(np.argmin(rest.label.mean))])
-        return f"the model has fewer rows of class {lacking} than are to be removed"
-    return f"label {show(model.meta['labels'][int(np.argmin(rest.label_squares))])} would have a variance below 0"
+        return f"the rows to remove include more rows of class {lacking} than the model has"
+    return (
+        f"label {show(model.meta['labels'][int(np.argmin(rest.label_squares))])} of the remaining rows would {NEGATIVE}"
+    )
 
 
 def _difference(model: Model, whole: Statistic, gone: Statistic) -> Statistic:
@@ -359,7 +367,7 @@ def _check_products(statistic: Statistic) -> None:
     if isinstance(statistic.sums, Moments):
         smallest = float(unit_spectrum(statistic.sums.scatter)[-1])
         if smallest < -2 * float(np.sqrt(len(statistic.rounding)) * np.linalg.norm(statistic.rounding + EPS)):
-            raise _not_among("some combination of columns would have a variance below 0")
+            raise _not_among(f"some combination of columns of the remaining rows would {NEGATIVE}")
 
 
 def check_digits(before: Model, after: Model) -> None:

@@ -146,7 +146,7 @@ class SupervisedPCA(PCA):
             need, name, reason = 8 * COPIES * d * t, "cross-moment", one_pass_text(d, task.labels)
         else:
             need = 8 * rows * (HELD_COPIES * width + min(rows, MOST_STEPS)) + 8 * COPIES * min(rows or d, d) * d
-            name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf: the rows are kept in memory"
+            name, reason = "dual" if 0 < rows < d else "label-kernel", "label kernel rbf needs all rows in memory"
         threads = task.resources.threads
         reading = task.resources.reading(threads)
         working = blocks_bytes(width, n, threads, copies=3) + need
@@ -263,7 +263,7 @@ def _check_memory(plan: Plan, limit: int | None) -> None:
 
 
 def _kernel_reason(options: FitOptions) -> str:
-    return f"kernel {options.kernel}: the rows are kept in memory, and the kernel matrix is computed in parts"
+    return f"kernel {options.kernel} needs all rows in memory; the kernel matrix is computed in parts"
 
 
 def evidence(found: Dependence, problem: Problem) -> Evidence:

@@ -92,7 +92,7 @@ def in_features(task: SupervisedTask, options: FitOptions) -> KernelSolution:
         lambda m: refuse_above(
             limit,
             total_bytes(width, 8 * n * (width + FACTOR_COPIES * m)),
-            f"a label kernel of rank {grouped(m)} over {counted(n, 'row')}",
+            f"the label kernel matrix of {counted(n, 'row')}, with rank {grouped(m)},",
             HOLDS_NO_ROWS,
         ),
     )
@@ -157,7 +157,8 @@ def _error(kernel: Kernel, L: Array, values: Array, norm: float, error_norm: flo
 def _check_k(wish: int | float | str, n: int) -> None:
     if isinstance(wish, int) and wish > n:
         raise DataError(
-            f"-k {wish} is not possible: a kernel of {counted(n, 'row')} gives at most {counted(n, 'component')}",
+            f"-k {wish} is not possible: "
+            f"a kernel matrix of {counted(n, 'row')} gives at most {counted(n, 'component')}",
             f"use -k {n} or less, or -k all",
         )
 

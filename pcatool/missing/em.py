@@ -143,7 +143,7 @@ def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
     second, of_block = bytes_needed(d, min(k, d - 1))
     need = second + 4 * sums + 16 * (MEMORY + 4) * d * (k + 1) + 32 * d * start_width(d, k) + working
     return Estimate(
-        "2 and as many as it takes, mostly 20 to 200",
+        "2 and then as many as EM needs, mostly 20 to 200",
         need,
         max(sums, of_block),
         work=slab,
@@ -185,7 +185,7 @@ def fit_em(
         try:
             return _fit_iteratively(rows, problem, census, k, most_steps, gain, engine)
         except np.linalg.LinAlgError:
-            few = "leave columns with few values out with -x"
+            few = "leave out columns with few values (-x)"
             if isinstance(rows, SparseRows):  # from triples, which have no -x
                 few = "remove the lines of items that have few lines"
             remedy = f"use -k {k - 1} or less" if k > 1 else few
@@ -318,7 +318,7 @@ def _fit_iteratively(
         return Point(at, sums.log_likelihood, covariance, slope, after)
 
     def value(at: Parameters) -> tuple[float, Slope]:
-        doing("bounding the errors of the eigenvalues")
+        doing("computing bounds on the errors of the eigenvalues")
         sums = table.sums(at, problem.center)
         return sums.log_likelihood, Slope.of(sums, at, cells, census.weight)
 

@@ -30,9 +30,9 @@ def settings_text(model: Model) -> str:
         + (f"divisor {divisor} (ddof {model.ddof})" if not supervised else f"ddof {model.ddof}")
     ]
     if model.rows_centered:
-        phrases.insert(0, "each row about its own mean")
+        phrases.insert(0, "the mean of each row subtracted")
     if not model.centered:
-        phrases.append("shares are of the sum of squares about 0")
+        phrases.append("shares refer to the sum of squares about 0")
     if model.whitening != "none":
         phrases.append(f"{model.whitening.upper()} whitening, epsilon {model.epsilon:.6g}")
     return "; ".join([*phrases, *_method_phrases(model.meta)])
@@ -42,7 +42,7 @@ def short_settings_text(model: Model) -> str:
     """Return the settings that a reader of a scores or loadings plot must know: a shorter `settings_text`."""
     phrases = ["standardised" if model.standardized else "not standardised"]
     if model.rows_centered:
-        phrases.insert(0, "each row about its own mean")
+        phrases.insert(0, "the mean of each row subtracted")
     if not model.centered:
         phrases.append(
             f"not centred, percentages are shares of the {name_of_total(model.meta.get('method'), model.centered)}"

@@ -298,11 +298,11 @@ def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any,
                 raise _unusable(name, f"array {show(member)} has the wrong type {dtype}")
             if len(shape) > 2 or min(shape, default=0) < 0 or size > MAX_COMPRESSION * info.compress_size + (1 << 20):
                 raise _unusable(
-                    name, f"array {show(member)} of shape {shape} does not fit its {info.compress_size} bytes"
+                    name, f"array {show(member)} has shape {shape}, which does not match its {info.compress_size} bytes"
                 )
             data = stream.read(size + 1)
         if len(data) != size:
-            raise _unusable(name, f"array {show(member)} of shape {shape} does not fit its {len(data)} bytes")
+            raise _unusable(name, f"array {show(member)} has shape {shape}, which does not match its {len(data)} bytes")
         return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
     except ModelError:
         raise
@@ -341,7 +341,7 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
     except MemoryError:
         raise
     except Exception:
-        raise _unusable(name, "array 'meta' is not plain JSON with the setting 'format_version'") from None
+        raise _unusable(name, "array 'meta' is not plain JSON, or lacks the setting 'format_version'") from None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise _unusable(name, f"the setting 'format_version' is {show(version)}, not a whole number of at least 1")
     if version > FORMAT_VERSION:
@@ -397,7 +397,7 @@ def _check_arrays(
         if key not in listed:
             raise _unusable(name, f"it has an array {show(key)}, which {LIST_OF_ARRAYS} does not name")
         if listed[key] != [array.dtype.str, list(array.shape)]:
-            raise _unusable(name, f"array {show(key)} has another type or shape than {LIST_OF_ARRAYS} says")
+            raise _unusable(name, f"the type or shape of array {show(key)} differs from {LIST_OF_ARRAYS}")
         if key in kinds and array.dtype.kind != kinds[key]:
             raise _unusable(name, f"array {show(key)} has the wrong type {array.dtype}")
     for key in listed:

@@ -339,7 +339,7 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
     if not np.all(np.isfinite(singular)):
         raise ModelError(
             "singular_values_ are not finite, so the divisor of the variances is unknown",
-            "give an estimator that scikit-learn has fitted, not one made from a model with weights",
+            "give an estimator that scikit-learn has fitted, not an estimator made from a model with weights",
         )
     if singular.dtype != np.float64:
         return 1
@@ -351,7 +351,7 @@ def _zero_or_one(computed: float, what: str) -> int:
     if not min(abs(computed), abs(computed - 1)) <= DDOF_TOLERANCE:
         raise ModelError(
             f"{what} imply a ddof of {computed:.6g}, not 0 or 1",
-            "fit the estimator again, all of its steps to the same rows",
+            "fit the estimator again, with all its steps on the same rows",
         )
     return round(abs(computed))
 

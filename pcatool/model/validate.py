@@ -124,7 +124,7 @@ def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
         product = product + np.outer(mu / root, mu @ V)
     residual = np.abs(product / model.std[:, None] - B * values[: B.shape[1]])
     if not np.all(residual <= TOLERANCE * model.eigenvalues.max()):
-        raise ModelError("the sums over rows do not give these components and eigenvalues")
+        raise ModelError("the sums over rows do not match the components and eigenvalues")
 
 
 def _check_settings(model: Model) -> None:
@@ -364,9 +364,11 @@ def _check_certificate(meta: Mapping[str, Any], sizes: Sizes) -> None:
         raise ModelError(f"the setting 'certificate' is {show(certificate)}, not a valid certificate")
     errors, vouched = certificate.get("relative_error", []), certificate.get("vouched", [])
     if len(errors) < len(vouched) or any(good and error is None for error, good in zip(errors, vouched, strict=False)):
-        raise ModelError("'vouched' in the certificate marks a component that has no entry in 'relative_error'")
+        raise ModelError(
+            "in the certificate, list 'vouched' includes a component without an error in list 'relative_error'"
+        )
     if "vouched" in certificate and len(errors) != len(vouched):
-        raise ModelError("the certificate has lists 'relative_error' and 'vouched' of different lengths")
+        raise ModelError("lists 'relative_error' and 'vouched' in the certificate differ in length")
     minimum = min(sizes.kept, meta.get("rank", sizes.kept))  # components beyond the rank have no bound
     if "vouched" in certificate and not minimum <= len(vouched) <= sizes.known:
         raise ModelError(

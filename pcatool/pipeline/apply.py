@@ -43,7 +43,7 @@ def rows_or_scores(model: Model, inputs: Inputs) -> str:
     has_scores = "PC1" in names
     if has_scores and "PC1" in model.columns:
         raise UsageError(
-            f"{inputs.first.name}: the columns PC1, ... may hold scores or rows, since the model has a column PC1, too",
+            f"{inputs.first.name}: columns PC1, ... may hold scores or rows, since PC1 is also a column of the model",
             "give --from scores or --from rows",
         )
     if inputs.columns.nameless and len(names) == model.d == model.k:
@@ -200,8 +200,8 @@ def _reconstruct(
             )
     if model.rows_centered:
         reporter.warn(
-            "the reconstructed rows lack the means of the rows: --center-rows removed the means before the fit, and "
-            "scores do not hold these means"
+            "each reconstructed row lacks its mean: --center-rows subtracted the mean of each row before the fit, and "
+            "scores do not contain these means"
         )
     if model.whitening == "zca":
         choice = model_columns(model, inputs)

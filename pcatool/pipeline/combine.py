@@ -202,9 +202,8 @@ class MergeChecks:
         statistic = statistic_of(named, "merge")
         key = b"".join(part.tobytes() for part in (statistic.centre.high, statistic.centre.low, statistic.sums.squares))
         if key in self._seen:
-            self._reporter.warn(
-                f"{show(self._seen[key])} and {show(name)} hold the same rows, which the merged model counts twice"
-            )
+            both = f"{show(self._seen[key])} and {show(name)}"
+            self._reporter.warn(f"{both} seem to hold the same rows, which the merged model counts twice")
         self._seen.setdefault(key, name)
 
     def note_other_k(self) -> None:

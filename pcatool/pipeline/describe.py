@@ -180,7 +180,7 @@ def _is_precomputed(model: Model) -> bool:
 def _add_reconstruct(model: Model, found: Abilities) -> None:
     """Add `reconstruct` to `found`, with a remark or with the reason why the model does not support it."""
     if "kernel" not in model.meta:
-        found.can["reconstruct"] = "from scores, without the means of the rows" if model.rows_centered else ""
+        found.can["reconstruct"] = "rows made from scores lack the mean of each row" if model.rows_centered else ""
         return
     if _is_precomputed(model):
         try:

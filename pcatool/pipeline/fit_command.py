@@ -36,11 +36,11 @@ def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
     found = [word for term in apart for word in ("-c", term)]
     if sum(map(len, found)) > MOST_LETTERS or "" in names:
         said = f"the command does not name the {grouped(len(names))} columns; "
-        return [], [said + "without -c, the command takes all columns of numbers"]
+        return [], [said + "without -c, the command uses all columns of numbers"]
     known = set(names)
     spans = [term for term in terms if term not in known and "-" in term]
     remarks = [
-        f"the range {term} takes the two columns that it names, and all columns between them in the table"
+        f"the range {term} selects both columns that it names, and all columns between them in the table"
         for term in spans[:1]
     ]
     if not all(name.isprintable() for name in names):

@@ -382,7 +382,7 @@ def _features(
             return []
         what = f"column {i + 1} has no name"
         first_of_several = i == 0 and len(columns) > 1
-        names = ", or give --row-names if the column names the rows of a text file" if first_of_several else ""
+        names = ", or give --row-names if the column of a text file holds row names" if first_of_several else ""
         raise DataError(f"{where}: {what}", f"give the column a name{_or_leave_out(i, columns)}{names}")
     if column.kind == "vector":
         elements = range(column.width) if element is None else [element]

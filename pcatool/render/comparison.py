@@ -144,10 +144,10 @@ def _remark(row: Mapping[str, Any]) -> str:
     for which in ("a", "b"):
         model = which.upper()
         if row[f"eigenvalue_{which}"] == 0:
-            remarks.append(f"cosine without meaning: the component is beyond the rank in {model}")
+            remarks.append(f"cosine has no meaning: the component has eigenvalue 0 in {model}")
         elif row[f"too_close_in_{which}"]:
             others = _component_list(row[f"too_close_in_{which}"])
-            remarks.append(f"cosine without meaning: rounding may mix the component with {others} in {model}")
+            remarks.append(f"cosine has no meaning: rounding may mix the component with {others} in {model}")
         elif row[f"near_in_{which}"] and abs(row["cosine"]) < 1 - ROUNDING:
             near = row[f"near_in_{which}"]
             those = "that" if len(near) == 1 else "those"

@@ -18,6 +18,7 @@ from pcatool.model.model import Model, component_name
 from pcatool.resources import size_text
 
 __all__ = [
+    "FEW_DIGITS",
     "aligned_lines",
     "certificate_lines",
     "em_lines",
@@ -165,6 +166,8 @@ def rank_text(facts: Mapping[str, Any]) -> str:
     return f"rank {grouped(facts['rank'])}" + (" or more" if at_least else "")
 
 
+FEW_DIGITS = "eigenvalues accurate to fewer than 8 digits"
+
 # Entry `proof` of a certificate -> text.
 MISSED_NONE = {
     "cholesky": "no larger eigenvalue was missed: a Cholesky factorisation proves it",
@@ -185,15 +188,20 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
     vouched = certificate.get("vouched")
     if vouched is not None and not of_em:
         bounds = [e for e, is_vouched in zip(certificate["relative_error"], vouched, strict=True) if is_vouched]
-        not_vouched = [component_name(j) for j, is_vouched in enumerate(vouched, 1) if not is_vouched]
+        errors = enumerate(zip(certificate["relative_error"], vouched, strict=True), 1)
+        uncertain = [(component_name(j), error) for j, (error, is_vouched) in errors if not is_vouched]
         if bounds:
             are = "is" if len(bounds) == 1 else "are"
             lines.append(
                 f"{counted(len(bounds), 'eigenvalue')} {are} accurate to a relative error of at most {max(bounds):.1e}"
             )
-        if not_vouched:
-            more = " ..." if len(not_vouched) > 10 else ""
-            lines.append(f"eigenvalues indistinguishable from rounding error: {', '.join(not_vouched[:10])}{more}")
+        for what, names in (
+            (FEW_DIGITS, [name for name, error in uncertain if error is not None]),
+            ("eigenvalues indistinguishable from rounding error", [name for name, error in uncertain if error is None]),
+        ):
+            if names:
+                more = " ..." if len(names) > 10 else ""
+                lines.append(f"{what}: {', '.join(names[:10])}{more}")
     pairs = certificate.get("close_pairs") or []
     if pairs:
         shown = ", ".join(f"{component_name(i)} and {component_name(j)}" for i, j in pairs[:5])

@@ -349,7 +349,7 @@ def check_pixels(size: tuple[float, float], picture: PictureOptions) -> None:
     if width * height * dpi * dpi > MOST_PIXELS:
         pixels = f"{width * dpi:,.0f} x {height * dpi:,.0f} pixels"
         limit = f"the limit is {MOST_PIXELS:,} pixels"
-        raise RefusedError(f"a picture of {pixels} is too large, {limit}", "give a smaller --size or --dpi")
+        raise RefusedError(f"a picture of {pixels} is too large: {limit}", "give a smaller --size or --dpi")
 
 
 def figure_file(figure: Figure, form: str, picture: PictureOptions) -> bytes:

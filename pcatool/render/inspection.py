@@ -10,7 +10,7 @@ import numpy as np
 from pcatool.errors import counted, grouped, listed, percent, show
 from pcatool.model.description import name_of_total
 from pcatool.model.model import component_name
-from pcatool.render.facts import aligned_lines, certificate_lines, em_lines, rank_text
+from pcatool.render.facts import FEW_DIGITS, aligned_lines, certificate_lines, em_lines, rank_text
 from pcatool.render.text import Line, labelled, render_table
 from pcatool.resources import size_text
 
@@ -43,23 +43,23 @@ ARRAY_MEANINGS = {
     "total_variance": "sum of all eigenvalues",
     "n_samples": "rows of the fit",
     "columns": "names of the columns, in the order of the rows of basis",
-    "variances": "variances of the columns as read",
+    "variances": "variances of the columns before standardising",
     "column_means": "values that fill missing cells",
-    "training_rows": "rows of the fit, as read",
-    "dual_vectors": "weights of training_rows in each component",
+    "training_rows": "rows of the fit, or the landmarks, as read",
+    "dual_vectors": "weight of each training row in each component",
     "kernel_means": "means of the rows of the kernel matrix",
-    "means": "means of the columns, each a sum of two doubles",
+    "means": "means of the columns, each stored as a sum of two doubles",
     "means_error": "bounds on the errors of means",
     "rounding": "bounds on the rounding error of each column in scatter, factor or cross",
-    "weights": "sum of the weights, and sum of their products over all pairs of rows",
+    "weights": "sum of the weights, and sum of w_i w_j over all pairs of rows i, j",
     "weights_error": "bounds on the errors of weights",
     "scatter": "sums of products of two columns about their means",
-    "factor": "triangular factor R of the scatter, which is R^T R",
+    "factor": "triangular factor R of the scatter matrix R^T R",
     "cross": "sums of products of a label and a column about their means",
     "squares": "sums of squares of the columns about their means",
-    "label_means": "means of the labels, each a sum of two doubles",
+    "label_means": "means of the labels, each stored as a sum of two doubles",
     "label_squares": "sums of squares of the labels about their means",
-    "class_names": "names of the classes, by first appearance",
+    "class_names": "names of the classes, in the order in which they first appear",
     "meta": "settings, solver and certificate as JSON",
 }
 
@@ -167,7 +167,7 @@ def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
         if row["vouched"] or (by_em and row["digits"]):
             by_digits.setdefault(row["digits"], []).append(row["component"])
     if by_digits:
-        verb = "agree with those at the maximum of the likelihood" if by_em else "are accurate"
+        verb = "agree with the eigenvalues at the maximum of the likelihood" if by_em else "are accurate"
         spans = "; ".join(
             f"{_spans(components)} to {counted(n, 'digit')}" for n, components in sorted(by_digits.items())[::-1]
         )
@@ -179,7 +179,7 @@ def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
         texts.append(f"components beyond the rank, with eigenvalue 0: {_spans(past_rank)}")
     not_vouched = [row["component"] for row in rows if not row["vouched"] and row["eigenvalue"] > 0]
     if not_vouched and not by_em:
-        texts.append(f"eigenvalues indistinguishable from rounding error: {_spans(not_vouched)}")
+        texts.append(f"{FEW_DIGITS}: {_spans(not_vouched)}")
     texts += em_lines(facts) if by_em else []
     proofs = {name: value for name, value in certificate.items() if name != "vouched"}
     return [("certificate", text) for text in [*texts, *certificate_lines(proofs)]]

@@ -131,16 +131,19 @@ def plan_lines(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
+KEPT = "rows kept for later passes"
+
+
 def kept_rows_line(kept: Mapping[str, Any]) -> str:
     """Return a line that says where the rows are kept for several passes; `kept` has the fields of `KeptRows`."""
     memory, file, folder = kept["memory_bytes"], kept["file_bytes"], kept["folder"]
     if folder is None:
-        return f"rows kept: in memory, about {size_text(memory)}"
+        return f"{KEPT}: in memory, about {size_text(memory)}"
     if memory <= HELD_BYTES:
         size = "" if file is None else f" of about {size_text(file)}"
-        return f"rows kept: in a temporary file{size} in {show(folder)}"
+        return f"{KEPT}: in a temporary file{size} in {show(folder)}"
     most, further = ("up to", "further rows") if file is None else ("about", f"about {size_text(file)}")
-    return f"rows kept: in memory, {most} {size_text(memory)}; {further} in a temporary file in {show(folder)}"
+    return f"{KEPT}: in memory, {most} {size_text(memory)}; {further} in a temporary file in {show(folder)}"
 
 
 def _peak(facts: Mapping[str, Any]) -> str:
@@ -278,7 +281,11 @@ def apply_lines(facts: Mapping[str, Any]) -> list[str]:
     lines = [f"{rows} read and written{incomplete}; {columns}, {components}"]
     if "mean_squared_error" in facts:
         in_kernel = facts["method"] == "kernel" and facts["command"] == "transform"
-        unit = "in the feature space of the kernel" if in_kernel else "summed over the columns as the model scales them"
+        unit = (
+            "in the feature space of the kernel"
+            if in_kernel
+            else "summed over the columns, which are scaled as in the fit"
+        )
         lines.append(f"mean squared error {facts['mean_squared_error']!r}: averaged over the rows, {unit}")
     return lines
 

@@ -142,7 +142,7 @@ REFUSED = {
     ),
     "fit triples.csv --triples u,i,v --missing em -k 0.9 -o x": (
         2,
-        "EM of --triples with missing cells needs a number of",
+        "-k 0.9 is not possible with --triples and --missing em, because cells are missing",
     ),
     "fit triples.csv --triples u,i,v --missing em -k 1 --plan": (
         3,
@@ -158,7 +158,7 @@ REFUSED = {
     # scores or rows
     "reconstruct pc.npz pc.csv": (
         2,
-        "pc.csv: the columns PC1, ... may hold scores or rows, since the model has a column PC1, too; give --fr",
+        "pc.csv: columns PC1, ... may hold scores or rows, since PC1 is also a column of the model; give --fr",
     ),
     "reconstruct ab.npz nameless.csv --no-header": (
         2,

@@ -10,7 +10,7 @@ from pcatool.kernels.eigen import LANCZOS, choose_solver, expected_space
 @pytest.mark.parametrize(
     ("n", "wish", "definite", "flat", "name", "why"),
     [
-        (1024, 3, True, False, "lapack", "are computed quickly"),
+        (1024, 3, True, False, "lapack", "computing all 1,024 eigenvalues is fast"),
         (5000, 10, True, False, "lanczos", "few components"),
         (5000, 0.9, True, False, "lanczos", "few components"),
         (5000, 313, True, False, "lapack", "313 components of 5,000 rows are too many"),

@@ -51,7 +51,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "degree zero": (kernel(name="polynomial", gamma=1.0, degree=0, coef0=1), "'degree' is '0'"),
     "neighbours broken": (kernel(name="isomap", neighbours=2.5), "'neighbours' is '2.5'"),
     "neighbours none": (kernel(name="isomap", neighbours=0), "'neighbours' is '0'"),
-    "neighbours too many": (kernel(name="isomap", neighbours=30), "it has 30 neighbours, but only 30 training rows"),
+    "neighbours too many": (kernel(name="isomap", neighbours=30), "'neighbours' is 30, but the model has only 30"),
     "table not square": (kernel(name="precomputed"), "array 'training_rows' has shape"),
     "landmarks of a graph": (
         {"meta": {**GOOD.meta, "kernel": {"name": "isomap", "neighbours": 5}, "landmarks": 30}},
@@ -59,11 +59,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "landmarks text": (
         {"meta": {**GOOD.meta, "landmarks": "30"}},
-        "it has 30 training rows, but its settings record '30' of 30 fitted rows",
+        "it has 30 training rows, but its settings say '30' of 30 rows of the fit",
     ),
-    "landmarks true": ({"meta": {**GOOD.meta, "landmarks": True}}, "30 training rows, but its settings record 'True'"),
-    "landmarks fewer": ({"meta": {**GOOD.meta, "landmarks": 29}}, "30 training rows, but its settings record '29'"),
-    "more rows": ({"n_samples": 31}, "30 training rows, but its settings record '31' of 31 fitted rows"),
+    "landmarks true": ({"meta": {**GOOD.meta, "landmarks": True}}, "30 training rows, but its settings say 'True'"),
+    "landmarks fewer": ({"meta": {**GOOD.meta, "landmarks": 29}}, "30 training rows, but its settings say '29'"),
+    "more rows": ({"n_samples": 31}, "30 training rows, but its settings say '31' of 31 rows of the fit"),
     "a basis": ({"basis": np.eye(3)}, "array 'basis' has shape"),
     "training rows short": ({"training_rows": X[:29]}, "array 'training_rows' has shape"),
     "training rows narrow": ({"training_rows": X[:, :2]}, "array 'training_rows' has shape"),
@@ -103,7 +103,7 @@ def test_a_table_of_another_size_is_refused() -> None:
     K = kernel_of("rbf", 3).matrix(X, run_serially)
     model = fit(K, kernel="precomputed", components=2)
     changed = {"dual_vectors": np.eye(29)[:, :2], "kernel_means": np.zeros(29), "n_samples": 29}
-    with pytest.raises(ModelError, match="it has 29 dual vectors, but 30 columns"):
+    with pytest.raises(ModelError, match="'dual_vectors' has 29 rows, but the kernel matrix has 30 columns"):
         remade(model, **changed)
 
 

@@ -45,10 +45,10 @@ def test_rules_that_look_at_eigenvalues_work(rule: str | float) -> None:
 
 def test_more_components_than_rows_are_refused() -> None:
     with pytest.raises(
-        DataError, match=r"-k 41 is not possible: a kernel of 40 rows gives at most 40.*use -k 40 or less"
+        DataError, match=r"-k 41 is not possible: a kernel matrix of 40 rows gives at most 40.*use -k 40 or less"
     ):
         fit(X, components=41)
-    with pytest.raises(DataError, match=r"-k 11 is not possible: a kernel of 10 landmarks .*, or more --landmarks$"):
+    with pytest.raises(DataError, match=r"-k 11 is not possible: a kernel .* of 10 landmarks .*, or more --landmarks$"):
         fit(X, components=11, landmarks=10)
 
 
@@ -173,7 +173,7 @@ def test_distances_that_overflow_are_refused(kernel: str) -> None:
 def test_a_share_of_nearly_equal_eigenvalues_is_remarked() -> None:
     reporter = Reporter()
     whole_fit(X, kernel="lle", neighbours=6, reporter=reporter)
-    assert "so that a share of the variance takes 38 components; give a number with -k" in reporter.notes[0]
+    assert "so -k 0.9 needs 38 components; give a number of components with -k" in reporter.notes[0]
 
 
 # --- kernels that are no inner products ---
@@ -222,7 +222,7 @@ def test_eigenvalues_that_rounding_made_are_named() -> None:
 def test_rough_components_of_a_graph_are_named() -> None:
     texts = warned(kernel="laplacian-eigenmap", neighbours=6, components="all")
     assert any(
-        "scores of new rows are unreliable for PC" in text and "very different scores there; use -k" in text
+        "and later components are unreliable, because" in text and "scores on these components; use -k" in text
         for text in texts
     )
 

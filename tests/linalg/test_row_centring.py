@@ -52,7 +52,7 @@ def test_rows_come_back_with_their_means_from_rows(images: Array) -> None:
 def test_from_scores_they_come_back_about_zero_and_that_is_said(images: Array) -> None:
     model = pcatool.fit(images, center_rows=True, components="all")
     scores = pcatool.transform(model, images)
-    with pytest.warns(pcatool.PcatoolWarning, match="the reconstructed rows lack the means of the rows"):
+    with pytest.warns(pcatool.PcatoolWarning, match="each reconstructed row lacks its mean"):
         back = pcatool.reconstruct(model, scores, source="scores")
     np.testing.assert_allclose(back, images - images.mean(axis=1, keepdims=True), atol=1e-11)
 

@@ -59,7 +59,7 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
     "independent": (
         lambda: fit(WAVE[:, None], STEP, classes=True),
         DataError,
-        "no column depends on label 'y': products of columns and label are only rounding error; "
+        "no column depends on label 'y': the products of the columns with the label are only rounding error; "
         "name another label with --label, or other columns with -c",
     ),
     "k above the bound": (
@@ -96,7 +96,7 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
     "k above the rows, kernel": (
         lambda: fit(X, Y, classes=True, kernel="rbf", components=41),
         DataError,
-        "-k 41 is not possible: a kernel of 40 rows gives at most 40 components; use -k 40",
+        "-k 41 is not possible: a kernel matrix of 40 rows gives at most 40 components; use -k 40",
     ),
     "one class, kernel": (
         lambda: fit(X, np.zeros(40), classes=True, kernel="rbf"),

@@ -124,7 +124,7 @@ def test_what_the_model_does_not_know_is_nan() -> None:
     weighted = pd.DataFrame(X, columns=NAMES).assign(w=2)
     made = pcatool.fit(weighted, components=2, weights="w").to_sklearn()
     assert np.all(np.isnan(made.singular_values_))
-    with pytest.raises(pcatool.ModelError, match="fitted, not one made from a model with weights"):
+    with pytest.raises(pcatool.ModelError, match="fitted, not an estimator made from a model with weights"):
         pcatool.from_sklearn(made)
 
 
@@ -311,14 +311,14 @@ def test_a_model_that_was_taken_says_so(tmp_path: Path, capsys: pytest.CaptureFi
     assert facts["choice"] == "n_components=3"
     assert facts["certificate"] is None
     assert facts["eigenvalues_known"] == 3
-    assert facts["cannot"]["update"] == "it was imported from scikit-learn, which keeps none"
+    assert facts["cannot"]["update"] == "the model was imported from scikit-learn, which keeps no sums"
     for words in (["inspect"], ["explain-variance", "-v"], ["scree"], ["components"], ["diff", path]):
         assert run([*words, path]) == 0
     said = "".join(capsys.readouterr())
     assert "the accuracy of the eigenvalues is unknown" in said
     assert "vouched" not in said
     with pytest.raises(
-        pcatool.PcatoolError, match="keeps no sums: it was imported from scikit-learn, which keeps none"
+        pcatool.PcatoolError, match="keeps no sums: the model was imported from scikit-learn, which keeps no sums"
     ):
         pcatool.refit(path, ddof=0)
     with pytest.raises(pcatool.RefusedError, match="the 3 known eigenvalues keep"):
@@ -348,7 +348,7 @@ NOT_TAKEN: dict[str, tuple[Any, type[Exception], str]] = {
     "other rows": (
         Pipeline([("scale", StandardScaler().fit(X)), ("pca", PCA(3).fit(X * 2))]),
         pcatool.ModelError,
-        "the StandardScaler and the PCA imply a ddof of .*, not 0 or 1; fit the estimator again, all of its steps",
+        "the StandardScaler and the PCA imply a ddof of .*, not 0 or 1; fit the estimator again, with all its steps on",
     ),
 }  # fmt: skip
 

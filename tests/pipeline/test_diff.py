@@ -82,7 +82,7 @@ def test_everything_that_changed_is_told() -> None:
         "swapped: PC2, PC3 of A\n",
         "flipped: PC2 of A\n",
         "hint: a fit with --align-to A keeps the signs of A, and the order of components with nearly equal eigenvalues",
-        "cosine without meaning: rounding may mix the component with PC1 in A",
+        "cosine has no meaning: rounding may mix the component with PC1 in A",
         "shown: the columns that changed; -v shows 1 more column\n",
     ):
         assert said in text
@@ -182,8 +182,8 @@ def test_a_direction_past_the_rank_means_nothing() -> None:
     one, other = made([5.0, 3.0, 0.0], EYE[:, :3], rank=2), made([5.0, 3.0, 0.0], EYE[:, [0, 1, 3]], rank=2)
     text = comparison_text(pcatool.diff(one, other), everything=False, width=None)
     assert (
-        "cosine without meaning: the component is beyond the rank in A; "
-        "cosine without meaning: the component is beyond the rank in B" in text
+        "cosine has no meaning: the component has eigenvalue 0 in A; "
+        "cosine has no meaning: the component has eigenvalue 0 in B" in text
     )
 
 

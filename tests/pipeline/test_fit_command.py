@@ -95,7 +95,7 @@ def test_numbered_columns_are_a_range() -> None:
     made = fit_command(model)
     assert as_shell_line(made.command or []) == "pcatool fit data.csv -c p8-p12,q01,q02,z -k 1 -o model.npz"
     assert made.remarks == [
-        "the range p8-p12 takes the two columns that it names, and all columns between them in the table"
+        "the range p8-p12 selects both columns that it names, and all columns between them in the table"
     ]
 
 
@@ -107,7 +107,7 @@ def test_very_many_names_are_left_out() -> None:
     made = fit_command(fit([f"{'x' * 40}{i}" for i in range(0, 600, 5)]))
     assert as_shell_line(made.command or []) == "pcatool fit data.csv -k 1 -o model.npz"
     assert made.remarks == [
-        "the command does not name the 120 columns; without -c, the command takes all columns of numbers"
+        "the command does not name the 120 columns; without -c, the command uses all columns of numbers"
     ]
 
 

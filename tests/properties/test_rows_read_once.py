@@ -151,9 +151,9 @@ def test_the_plan_and_the_summary_say_where_the_rows_are(
     assert app.run([*words, "--plan"]) == 0
     told = capsys.readouterr().out.splitlines()
     assert told[3] == "passes over the rows: 2 and a few more"
-    assert re.fullmatch(f"rows kept: {where}", told[4])
+    assert re.fullmatch(f"rows kept for later passes: {where}", told[4])
     assert app.run([*words, "-v", "-o", str(table.with_name("m.npz"))]) == 0
-    assert re.search(f"^pcatool: rows kept: {where}$", capsys.readouterr().err, re.MULTILINE)
+    assert re.search(f"^pcatool: rows kept for later passes: {where}$", capsys.readouterr().err, re.MULTILINE)
     assert app.run([*words, "--json", "-o", str(table.with_name("m.npz"))]) == 0
     kept = json.loads(capsys.readouterr().out)["rows_kept"]
     assert kept["memory_bytes"] + kept["file_bytes"] == ROWS
@@ -177,7 +177,7 @@ def test_a_fit_of_one_pass_keeps_nothing(table: Path, capsys: pytest.CaptureFixt
     ],
 )
 def test_words(kept: KeptRows, line: str) -> None:
-    assert kept_rows_line(kept._asdict()) == f"rows kept: {line}"
+    assert kept_rows_line(kept._asdict()) == f"rows kept for later passes: {line}"
 
 
 @pytest.mark.parametrize("name", ["randomized", "em", "landmarks"])

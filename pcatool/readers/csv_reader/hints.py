@@ -147,7 +147,7 @@ def remedy_for_marked_number(
         return _remedy_of([cell, *numbers, *others_marked], dialect, trials).remedy
     other = next((c for c in numbers if set(c) & set(".,")), numbers[0])
     out = leave_out(feature.name, feature.column)
-    return f"{show(other)} in the same column has other marks: write all cells with the same marks, or {out}"
+    return f"{show(other)} in the same column is written differently: write all cells in the same way, or {out}"
 
 
 def _marked_cells(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
@@ -246,7 +246,7 @@ def _other_columns_note(trial: Trial) -> str:
     if not trial.lost:
         return ""
     (name, _), cell = next(iter(trial.lost.items()))
-    return f" (column {show(name)} has other marks, as in {show(cell)})"
+    return f" (numbers in column {show(name)} are written differently, such as {show(cell)})"
 
 
 def _changes(old: Dialect, new: Dialect) -> int:
@@ -297,7 +297,7 @@ def remedy_for_cell(cell: str, feature: Feature, features: Sequence[Feature], di
     if is_in_other_script(cell, dialect):
         return PLAIN_NUMBERS_REMEDY
     if cell.strip("\ufeff").strip() == feature.name.strip():
-        return "this line seems to repeat the header, as in joined files: delete the line, or give the files unjoined"
+        return "this line seems to repeat the header, as in joined files: delete the line, or give each file by itself"
     mixture = _remedy_for_mixture(cell, feature, column, dialect)
     return mixture or bad_cell_remedy(cell, feature.name, feature.column)
 
@@ -355,7 +355,9 @@ def ragged_row_error(
     elif first_below_header and len(cells) == width + 1 and (remedy := _remedy_for_longer_rows(rows(), width, dialect)):
         error.add_remedy(remedy)
     elif width == 1 and first_below_header is not None:
-        error.add_remedy("if the header is a title, add --skip-lines 1; if it begins with '#', add --comment '#'")
+        error.add_remedy(
+            "if the first line is a title, add --skip-lines 1; if the first line begins with '#', add --comment '#'"
+        )
     else:
         error.add_remedy(f"correct the row, or {_other_separator(rows(), dialect)}")
     return error
@@ -389,6 +391,6 @@ def _remedy_for_longer_rows(rows: Sequence[Sequence[str]], width: int, dialect: 
     if width == 1 and dialect.number(rows[0][-1]) is None and not dialect.is_missing(rows[0][-1]):
         return None  # the header is a title above the names
     return (
-        "every row has one field more than the header: add --row-names if the first field is the name of the row, "
-        "as R's write.table writes it; else add the missing name to the header"
+        "every row has one field more than the header: if the first field is the name of the row, as in files of R's "
+        "write.table, add --row-names; else add the missing name to the header"
     )

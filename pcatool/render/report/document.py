@@ -236,7 +236,9 @@ def commands_section(facts: Mapping[str, Any]) -> list[Html]:
     commands = facts["commands"]
     content = [element("h3", "Command that made this model")]
     if commands["fit"] is None:
-        content.append(element("p", f"No pcatool command made this model: {'; '.join(commands['remarks'])}."))
+        content.append(
+            element("p", f"There is no pcatool command that makes this model: {'; '.join(commands['remarks'])}.")
+        )
     else:
         content.append(_command(commands["fit"], "make this model"))
         content.append(
@@ -362,8 +364,13 @@ def images(data: Mapping[str, Any]) -> list[Html]:
         for component in data["components"]
     ]
     shown, total = len(figures), data["of"]
-    which = f"The {shown} components" if shown == total else f"The first {shown} of {total} components"
-    text = f"{which} as images of {H} by {W} pixels, all with the same colour scale; {data['share']}."
+    which = f"the first {shown} of {total} components"
+    if shown == total:
+        which = f"all {shown} components" if shown > 1 else "the only component"
+    text = (
+        f"The images show {which}, with {H} by {W} pixels each and the same colour scale for all. "
+        f"The numbers below the images are {data['share']}."
+    )
     return [element("p", text), element("div", *_keys(data), class_="keys"), element("ul", *figures, class_="images")]
 
 
@@ -464,7 +471,9 @@ def _variances(facts: Mapping[str, Any]) -> Html:
     ]
     omitted = len(facts["variance"]) - len(rows)
     total_name = name_of_total(facts["method"], facts["centered"])
-    caption = f"In the row of PCk: the {total_name} that the first k components capture and lose (ddof {facts['ddof']})"
+    caption = (
+        f"The row of PCk shows the {total_name} that the first k components capture and lose (ddof {facts['ddof']})"
+    )
     note = (
         [element("p", f"pcatool explain-variance prints {counted(omitted, 'more component')}.", class_="quiet")]
         if omitted

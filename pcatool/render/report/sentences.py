@@ -16,14 +16,14 @@ __all__ = ["PROOFS", "caveats", "lead_sentence", "verdict"]
 PROOFS = {
     "eigen_residual": (
         "Eigen-residual",
-        "largest residual |S b - lambda b|, relative to the largest eigenvalue, for the matrix S whose eigenvalues "
+        "largest residual |S b - lambda b|, divided by the largest eigenvalue; S is the matrix whose eigenvalues "
         "lambda and components b were computed",
     ),
     "orthonormality": ("Orthonormality", "largest deviation of the components from length 1 and from right angles"),
     "trace_closure": (
         "Trace closure",
-        "difference between the sum of the eigenvalues and the same sum computed from the data without eigenvalues, "
-        "relative to this sum",
+        "difference between the sum of the eigenvalues and the sum of the diagonal of S, divided by this sum; "
+        "without rounding, both sums would be equal",
     ),
 }
 
@@ -49,7 +49,7 @@ def verdict(facts: Mapping[str, Any]) -> str:
         return "The accuracy of the eigenvalues is unknown."
     vouched = [row for row in bounded if row["vouched"]]
     if not vouched:
-        return "All eigenvalues are indistinguishable from rounding error."
+        return "No eigenvalue is accurate to 8 digits."
     least_digits = min(row["digits"] for row in vouched)
     if len(vouched) == len(rows):
         which = "The eigenvalue is" if len(rows) == 1 else f"All {grouped(len(rows))} eigenvalues are"
@@ -58,7 +58,7 @@ def verdict(facts: Mapping[str, Any]) -> str:
     which = f"{grouped(len(vouched))} of {grouped(len(rows))} eigenvalues {are}"
     return (
         f"{which} accurate to at least {counted(least_digits, 'digit')}; "
-        "the other eigenvalues are indistinguishable from rounding error, or beyond the rank."
+        "the other eigenvalues are accurate to fewer than 8 digits, or 0."
     )
 
 
@@ -86,10 +86,12 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
         sentences.append(f"Only {known} of {possible} eigenvalues and the sum of the other eigenvalues are known.")
     if not facts["centered"]:
         sentences.append(
-            "The columns were not centred, so shares are of the sum of squares about 0, not of the variance."
+            "The columns were not centred, so shares refer to the sum of squares about 0, not to the variance."
         )
     if facts["method"] == "supervised":
-        sentences.append("Shares are of the dependence on the label, so a component may have little of the variance.")
+        sentences.append(
+            "Shares refer to the dependence on the label, so a component of large share may explain little variance."
+        )
     if "aligned" in facts:
         sentences.append(
             "The signs of the components, and the order of components with nearly equal eigenvalues, are those of an "

@@ -156,7 +156,8 @@ def test_other_columns_tell_what_a_mark_is(tmp_path: Path) -> None:
 def test_columns_of_different_marks_cannot_be_read_together(tmp_path: Path) -> None:
     file = write(tmp_path, "a;b\n12,5;2.5\n3,5;1.5\n")
     with pytest.raises(
-        DataError, match=r"read the table with --decimal ',' -x b \(column 'b' has other marks, as in '2.5'\)"
+        DataError,
+        match=r"read the table with --decimal ',' -x b \(numbers in column 'b' are written differently",
     ) as caught:
         read(file, delimiter=";")
     assert read(file, delimiter=";", **follow(caught.value)).X.T.tolist() == [[12.5, 3.5]]
@@ -165,7 +166,7 @@ def test_columns_of_different_marks_cannot_be_read_together(tmp_path: Path) -> N
 def test_a_column_of_different_marks_is_told_so(tmp_path: Path) -> None:
     file = write(tmp_path, "a;b\n12,5;1\n2.5;2\n")
     with pytest.raises(
-        DataError, match=r"'2\.5' in the same column has other marks: write all cells with the same marks"
+        DataError, match=r"'2\.5' in the same column is written differently: write all cells in the same way"
     ):
         read(file, delimiter=";")
 

@@ -109,7 +109,7 @@ def test_a_separator_at_the_end_of_rows_is_no_name(tmp_path: Path) -> None:
 
 def test_a_title_is_no_header_of_named_rows(tmp_path: Path) -> None:
     with pytest.raises(
-        DataError, match="if the header is a title, add --skip-lines 1; if it begins with '#', add --comment '#'"
+        DataError, match="if the first line is a title, add --skip-lines 1; if the first line begins with '#', add"
     ):
         read(write(tmp_path, "Sales\na,b\n1,2\n3,4\n"))
 

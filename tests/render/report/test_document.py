@@ -268,7 +268,7 @@ def test_what_to_be_careful_with() -> None:
         in said
     )
     assert "Only 2 of 3 components have an eigenvalue above 0." in said
-    assert "The columns were not centred, so shares are of the sum of squares about 0" in past
+    assert "The columns were not centred, so shares refer to the sum of squares about 0" in past
     Y = np.random.default_rng(6).normal(size=(9, 2))
     twice = np.column_stack([Y, Y.sum(axis=1), np.ones(9)])
     assert (
