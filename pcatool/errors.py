@@ -249,7 +249,7 @@ def null_option(value: str) -> str:
 QUOTED = r"(?:'[^']*'|\"'\"|[^\s;,()'\"]|,(?=\S))+"
 LEAVE_OUT = re.compile(rf"(leave (?:it|them|the columns?)) out with -x(?: ({QUOTED}))?")
 OR_LEAVE_OUT = re.compile(rf", or {LEAVE_OUT.pattern}")
-EXCLUDING = re.compile(rf"(?: -x {QUOTED})+(?= \(column )")
+EXCLUDING = re.compile(rf"(?: -x {QUOTED})+(?= \(numbers in column )")
 
 
 def reword_for_model(text: str, without: Callable[[str], str]) -> str:

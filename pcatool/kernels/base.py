@@ -259,7 +259,7 @@ class Kernel(ABC):
         """Return the error for a kernel matrix, called `matrix`, without an eigenvalue above rounding error."""
         other = f", or another value for {' or '.join(f'--{setting}' for setting in self.uses)}" if self.uses else ""
         remedy = f"use another --kernel{other}" if self.of_rows else "give another kernel matrix"
-        return DataError(f"{matrix} has no eigenvalue above rounding error", remedy)
+        return DataError(f"{matrix} has no eigenvalue that is larger than rounding error", remedy)
 
 
 def resolve(request: KernelRequest, d: int) -> KernelSettings:

@@ -74,7 +74,7 @@ def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) ->
     if n <= LAPACK_MAX_ROWS:
         return LAPACK, f"computing all {grouped(n)} eigenvalues is fast"
     if not definite:
-        return LAPACK, "the kernel may have negative eigenvalues, so all eigenvalues are computed"
+        return LAPACK, "the kernel matrix may have negative eigenvalues, so all eigenvalues are computed"
     if isinstance(wish, str):
         return LAPACK, "the rule for the number of components needs every eigenvalue"
     if flat_spectrum:

@@ -173,7 +173,7 @@ class KernelModel(Model):
         """Raise UsageError, because a kernel model cannot reconstruct rows exactly."""
         if not self.kernel.of_rows:
             raise UsageError(
-                "this model was fitted to a kernel matrix, so it does not know the rows",
+                "this model was fitted to a kernel matrix, so the model does not hold the rows",
                 "fit the rows with another --kernel, then reconstruct with the new model and --preimage",
             )
         raise UsageError(
@@ -198,7 +198,7 @@ class KernelModel(Model):
             norms = self.kernel.squared_norms(Y)
         if norms is None or not (self.orthonormal and self.kernel.is_definite(self.centered)):
             lengths = "are unknown" if norms is None else "may be below 0"
-            kernel = f"kernel {self.settings.name}: squared lengths in its feature space {lengths}"
+            kernel = f"kernel {self.settings.name}, because squared lengths in its feature space {lengths}"
             what = "a supervised model with a kernel" if self.supervised else "a model of landmarks"
             what = kernel if self.orthonormal else what
             raise UsageError(f"--with-error does not go with {what}", "leave out --with-error")

@@ -152,7 +152,7 @@ def with_preimage(model: KernelModel) -> PreimageModel:
     """Return a copy of the model that can reconstruct rows; raise UsageError for a precomputed kernel."""
     if not model.kernel.of_rows:
         raise UsageError(
-            "--preimage: this model was fitted to a kernel matrix, so it does not know the rows",
+            "--preimage: this model was fitted to a kernel matrix, so the model does not hold the rows",
             "fit the rows with another --kernel, then reconstruct with the new model and --preimage",
         )
     return PreimageModel(**{field.name: getattr(model, field.name) for field in fields(model)})

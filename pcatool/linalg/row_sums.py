@@ -91,7 +91,7 @@ def _check_products(S: Array, length: Array) -> None:
         if not np.all(np.abs(products - S[others, rows].T) <= TOTAL_TOLERANCE * bound):
             raise ModelError("array 'scatter' is not symmetric")
         if not np.all(np.abs(products) <= (1 + TOTAL_TOLERANCE) * bound):
-            raise ModelError("array 'scatter' has an entry S_ij that is larger than sqrt(S_ii S_jj)")
+            raise ModelError("array 'scatter' has an entry S_ij whose absolute value is above sqrt(S_ii S_jj)")
 
 
 def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:

@@ -193,16 +193,17 @@ def warn_uncertain(reporter: Reporter, uncertain: Sequence[int], more: str) -> N
     """
     if uncertain:
         noun = "eigenvalue is" if len(uncertain) == 1 else "eigenvalues are"
-        reporter.warn(
-            f"{component_range(uncertain[0], uncertain[-1])}: the {noun} accurate to fewer than 8 digits{more}"
-        )
+        names = listed_components([number - 1 for number in uncertain])
+        if uncertain[-1] - uncertain[0] == len(uncertain) - 1:
+            names = component_range(uncertain[0], uncertain[-1])
+        reporter.warn(f"{names}: the {noun} accurate to fewer than 8 digits{more}")
 
 
 def check_rule(wish: Wish, method: str) -> None:
     """Raise `UsageError` if `wish` is a rule that needs more than the eigenvalues; `method` is for the message."""
     if isinstance(wish, str) and split_rule(wish)[0] not in SPECTRAL_RULES:
         raise UsageError(
-            f"-k {show(wish)} does not go with --method {method}: the rule needs the covariance of rows",
+            f"-k {show(wish)} does not go with --method {method}: the rule is only for PCA of complete rows",
             f"give a number, a share such as 0.99, or one of {', '.join(SPECTRAL_RULES)}",
         )
 

@@ -314,10 +314,10 @@ def one_pass_text(d: int, labels: Labels, classes: int | None = None) -> str:
     columns = "the column" if d == 1 else f"each of {grouped(d)} columns"
     if labels.classes:
         each = "each class" if classes is None else f"each of {grouped(classes)} classes"
-        return f"one pass over the rows, which adds up {columns} for {each}"
+        return f"one pass over the rows adds up {columns} for {each}"
     product = columns if d == 1 else "each column"
     label = "the label" if labels.width == 1 else f"each of {grouped(labels.width)} labels"
-    return f"one pass over the rows, which adds up the product of {product} and {label}"
+    return f"one pass over the rows adds up the products of {product} with {label}"
 
 
 # Copies of the rows that are held: as read, in one table, centred, and summed by label.

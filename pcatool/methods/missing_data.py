@@ -43,7 +43,7 @@ INFLATED, ENOUGH = 3.0, 30
 # Ratio of variances from which the noise of the smaller column has no digits left.
 UNEQUAL = 1e10
 
-NO_MORE_ALLOWED = "the largest number that the cells and rows allow"
+NO_MORE_ALLOWED = "the largest possible number for these rows and observed cells"
 
 # Largest number of names, and of groups of names, in a warning.
 MOST_NAMED = 3
@@ -81,9 +81,10 @@ def warn_em(reporter: Reporter, fitted: EMFit, problem: Problem, k: int, remedy:
     """Warn about doubtful results of a fit by EM whose first k components are kept; `remedy` ends a warning."""
     if not fitted.converged:
         moved = float(np.max(fitted.error[:k] / fitted.eigenvalues[:k]))
+        error = f"an eigenvalue may have a relative error of {moved:.1g}"
+        change = f"the last steps changed an eigenvalue by {moved:.1g} of its value"
         reporter.warn(
-            f"EM has not converged in {fitted.iterations} steps: "
-            f"an eigenvalue {'may be off' if fitted.proved else 'still changes'} by {moved:.1g} of its value"
+            f"EM has not converged in {fitted.iterations} steps: {error if fitted.proved else change}"
             + ("; use a smaller -k" if k > 1 else "")
         )
     if fitted.exact and fitted.iterations:
@@ -428,7 +429,9 @@ class TriplesPCA(IncompletePCA):
         k = wish if isinstance(wish, int) else min(EXPECTED_COMPONENTS, problem.d)
         if self.options.policy == EM:
             if not isinstance(wish, int):
-                what = f"-k {wish} is not possible with --triples and --missing em, because cells are missing"
+                what = (
+                    f"-k {wish} is not possible with --triples: cells are missing, and EM needs a number of components"
+                )
                 raise UsageError(what, "give a number, such as -k 10")
             need = estimate(problem.d, k, table)
             name, reason = EM, "cells are missing"

@@ -383,7 +383,7 @@ class PCA:
         decades = float(np.log10(variances.max()) - np.log10(variances.min()))
         factor = f"{10**decades:.2g}" if decades < 300 else f"1e{decades:.0f}"
         self.reporter.note(
-            f"column variances differ by a factor of {factor} ({largest!r} against {smallest!r}); "
+            f"column variances differ by a factor of {factor} (largest: {largest!r}, smallest: {smallest!r}); "
             "--standardize gives every column the same weight"
         )
 
@@ -422,7 +422,8 @@ def check_rank(solution: Solution, problem: Problem) -> None:
         remedy = "subtract from each column a number near the column mean"
         remedy += ", or leave out rows with a tiny weight" if problem.weights else ""
         raise RefusedError(
-            "no component is distinguishable from rounding error: rows differ too little for the size of their values",
+            "no component is distinguishable from rounding error: the rows differ too little compared with the size of "
+            "their values",
             remedy,
         )
 

@@ -81,7 +81,7 @@ def fit_from_statistic(
             )
         if float(solution.eigenvalues.sum()) > solution.total_variance * (1 + TOTAL_TOLERANCE):
             raise RefusedError(
-                "the sums give a variance below 0: cancellation leaves too few digits", "run pcatool fit on the rows"
+                "the sums give a variance below 0: rounding leaves too few digits", "run pcatool fit on the rows"
             )
         left_out = _left_out(statistic) / problem.divisor(statistic.centre)
         if not problem.center:
@@ -277,7 +277,7 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
     """Return a function (whole, gone) -> sums over the remaining rows, for sums with the columns of `model`.
 
     The function raises `DataError` if the rows of `gone` cannot be among those of `whole`, and `RefusedError` if
-    cancellation leaves too few digits. It reports a note for columns that keep no variance.
+    rounding leaves too few digits. It reports a note for columns that keep no variance.
     """
 
     def subtract(whole: Statistic, gone: Statistic) -> Statistic:
@@ -306,7 +306,7 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
             names = f"{'column' if len(uncertain) == 1 else 'columns'} {listed(uncertain)}"
             if model.centered and not rest.centre.varies.any():
                 raise RefusedError(
-                    f"cancellation leaves too few digits: the remaining variance of {names} is indistinguishable from "
+                    f"rounding leaves too few digits: the remaining variance of {names} is indistinguishable from "
                     "rounding error",
                     "run pcatool fit on the remaining rows",
                 )
@@ -330,7 +330,7 @@ def _wrong_label(model: Model, classes: Sequence[str], rest: CrossMoments) -> st
 def _difference(model: Model, whole: Statistic, gone: Statistic) -> Statistic:
     """Return the sums `whole` minus the sums `gone`.
 
-    Raise `RefusedError` if cancellation leaves too few digits of the divisor of variances, for any `--ddof`.
+    Raise `RefusedError` if rounding leaves too few digits of the divisor of variances, for any `--ddof`.
     """
     rest = whole.subtract(gone)
     reliability = model.meta.get("weights_kind") == "reliability"
@@ -338,7 +338,7 @@ def _difference(model: Model, whole: Statistic, gone: Statistic) -> Statistic:
     if error > DIGITS:
         raise RefusedError(
             f"the sum of the remaining weights would have a relative error of {min(error, 1.0):.0e}: "
-            "cancellation leaves too few digits",
+            "rounding leaves too few digits",
             "run pcatool fit on the remaining rows",
         )
     return rest
@@ -351,9 +351,9 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
     if inaccurate:
         names, error = [columns[i] for i in inaccurate], rounding[inaccurate[0]]
         said = f"would have a relative error of {error:.0e}" if error < 1 else "would be only rounding error"
-        what = f"the variance of column {show(names[0])} {said}: cancellation leaves fewer than 8 correct digits"
+        what = f"the variance of column {show(names[0])} {said}: rounding leaves fewer than 8 correct digits"
         if len(names) > 1:
-            what = f"cancellation leaves fewer than 8 correct digits in the variances of columns {listed(names)}"
+            what = f"rounding leaves fewer than 8 correct digits in the variances of columns {listed(names)}"
         raise RefusedError(
             what,
             f"leave {'this column' if len(names) == 1 else 'these columns'} out first "
@@ -385,7 +385,7 @@ def check_digits(before: Model, after: Model) -> None:
             fewer = f", or keep fewer components first (pcatool refit -k {j})" if j else ""
             known = f" ({after.eigenvalues[j]:.3g}) would have a relative error of {now:.0e}"
             raise RefusedError(
-                f"the eigenvalue of PC{j + 1}{' could not be distinguished from 0' if lost else known}: cancellation "
+                f"the eigenvalue of PC{j + 1}{' could not be distinguished from 0' if lost else known}: rounding "
                 "leaves too few digits",
                 f"run pcatool fit on the remaining rows{fewer}",
             )

@@ -339,8 +339,9 @@ def refuse_inputs(tasks: Sequence[OutputTask], model: str | None) -> None:
     used = {key: name for name in names if (key := key_of(name)) is not None}
     for task in tasks:
         if (key := key_of(task.output)) in used:
+            what = "model" if used[key] == model else "input"
             raise UsageError(
-                f"the output {show(shown(task.output))} is the same file as the input {show(shown(used[key]))}",
+                f"the output {show(shown(task.output))} is the same file as the {what} {show(shown(used[key]))}",
                 "write to another folder",
             )
 

@@ -301,7 +301,9 @@ def _refuse_missing(work: RowWork, choice: ColumnChoice, model: Model, batch: Ch
     """Raise `DataError` for missing cells in the batch if the policy is "error"."""
     if work.policy == "error":
         more = ", or --missing project to use the observed cells" if _is_linear(model, work) else ""
-        refuse_incomplete(batch, choice, "give --missing keep to leave the results of incomplete rows empty" + more)
+        refuse_incomplete(
+            batch, choice, "give --missing keep to leave the results of rows with missing cells empty" + more
+        )
 
 
 def _is_linear(model: Model, work: RowWork) -> bool:

@@ -93,7 +93,7 @@ def bad_cell_remedy(value: str, name: str, column: int | None = None) -> str:
 
     `name` is the name of the column of the cell, `column` the number of this column from 0; None if unknown.
     """
-    missing = f"{null_option(value) or 'the value with --null-value'} if the value means missing"
+    missing = f"{null_option(value) or 'the value with --null-value'} if the value stands for a missing cell"
     return f"correct the cell, give {missing}, or {leave_out(name, column)}"
 
 

@@ -480,7 +480,7 @@ def _check_widths(
             raise DataError(
                 f"{where}, column {show(column.name)}: the vectors have length {grouped(column.width)}, but in {name} "
                 f"their length is {grouped(known)}",
-                f"give vectors as long as those of {name}",
+                f"give vectors of length {grouped(known)}",
             )
 
 

@@ -88,10 +88,11 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
     patterns = "; ".join(f"{listed(p['columns'], MAX_NAMED)} in {at_least}{counted(p['rows'], 'row')}" for p in shared)
     patterns = patterns or ("no pattern is in many rows" if at_least else "each pattern is in one row")
     cells, rows = counted(facts["cells"], "cell"), counted(facts["rows"], "row")
+    first = "" if all_named or not shared else " the most frequent are"
     return [
         f"{cells} missing ({percent(facts['share'])}) in {rows}: {spelled}",
         f"missing by column: {columns}{more}",
-        f"{more_than}{counted(facts['patterns'], 'pattern')} of missing cells: {patterns}",
+        f"{more_than}{counted(facts['patterns'], 'pattern')} of missing cells:{first} {patterns}",
     ]
 
 
@@ -274,7 +275,7 @@ def apply_facts(
 def apply_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return the result of `apply_facts` as lines of text."""
     incomplete = f", {grouped(facts['rows_incomplete'])} of them with missing cells" if facts["rows_incomplete"] else ""
-    incomplete += f", {counted(facts['rows_left_empty'], 'row')} left empty" if facts["rows_left_empty"] else ""
+    incomplete += f", {counted(facts['rows_left_empty'], 'row')} with empty results" if facts["rows_left_empty"] else ""
     rows, columns = counted(facts["rows_read"], "row"), counted(len(facts["columns"]), "column")
     share = f"{percent(facts['cumulative'])} of the {name_of_total(facts['method'], facts['centered'])}"
     components = f"{counted(facts['components'], 'component')}, {share}"

@@ -34,7 +34,7 @@ SENTENCES = {
     "leave the column out with -x name, or stop": 'leave the column out with exclude="name", or stop',
     "leave the columns out with -x a,b; stop": 'leave the columns out with exclude="a,b"; stop',
     "leave the column out with -x 'a b'": "leave the column out with exclude='a b'",
-    "give --null-value none if the value means missing": 'give null_value="none" if the value means missing',
+    "give --null-value none if the value stands": 'give null_value="none" if the value stands',
     "give --null-value n.v. --null-value '?' if": "give null_value=\"n.v.\" null_value='?' if",
     "give --null-value=- if": 'give null_value="-" if',
     "read the table with -d ';' or -d blanks": "read the table with delimiter=';' or delimiter=\"blanks\"",

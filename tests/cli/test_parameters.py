@@ -158,7 +158,8 @@ def test_one_output_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows.startswith("7 rows read and written, 1 of them with missing cells")
     assert rows.endswith("; 2 columns, 1 component, 100.00% of the variance")
     assert re.fullmatch(
-        r"mean squared error \d\S*: averaged over the rows, summed over the columns, which are scaled as", error
+        r"mean squared error \d\S*: averaged over the rows, summed over the columns, which are scaled as in the fit",
+        error,
     )
     assert files == "2 files read"
     assert len(Path("s.csv").read_text().splitlines()) == 8

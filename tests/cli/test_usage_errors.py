@@ -142,7 +142,7 @@ REFUSED = {
     ),
     "fit triples.csv --triples u,i,v --missing em -k 0.9 -o x": (
         2,
-        "-k 0.9 is not possible with --triples and --missing em, because cells are missing",
+        "-k 0.9 is not possible with --triples: cells are missing, and EM needs a number of components; give a",
     ),
     "fit triples.csv --triples u,i,v --missing em -k 1 --plan": (
         3,

@@ -154,9 +154,9 @@ def test_meta_says_how_it_was_made() -> None:
 
 def test_no_squared_error_without_an_inner_product() -> None:
     cases: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"kernel": "sigmoid"}, "kernel sigmoid: squared lengths in its feature space may be below 0"),
-        ({"kernel": "isomap"}, "kernel isomap: squared lengths in its feature space are unknown"),
-        ({"kernel": "mds", "center": False}, "kernel mds: squared lengths in its feature space may be below 0"),
+        ({"kernel": "sigmoid"}, "kernel sigmoid, because squared lengths in its feature space may be below 0"),
+        ({"kernel": "isomap"}, "kernel isomap, because squared lengths in its feature space are unknown"),
+        ({"kernel": "mds", "center": False}, "kernel mds, because squared lengths in its feature space may be below 0"),
         ({"landmarks": 10}, "a model of landmarks"),
     )
     for asked, what in cases:

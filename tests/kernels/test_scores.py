@@ -201,7 +201,7 @@ def test_algebra(n: int, d: int, seed: int, name: str, ddof: int, equal: bool) -
     try:
         model = fit(X, kernel=name, components="all", ddof=ddof)
     except DataError as error:
-        assert name == "sigmoid" and "no eigenvalue above rounding error" in error.message
+        assert name == "sigmoid" and "no eigenvalue that is larger than rounding error" in error.message
         return
     Z = model.project(X)
     V = model.dual_vectors

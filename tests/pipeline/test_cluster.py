@@ -371,7 +371,7 @@ def test_refused(
 def test_the_model_is_no_part(here: Path, elsewhere: dict[str, str]) -> None:
     Path("out").mkdir()
     Path("m.npz").rename("out/part-00000.parquet")
-    with pytest.raises(UsageError, match=r"the output 'out/part-00000\.parquet' is the same file as the input"):
+    with pytest.raises(UsageError, match=r"the output 'out/part-00000\.parquet' is the same file as the model"):
         pcatool.transform("out/part-00000.parquet", "data", output="out/", **elsewhere)
 
 

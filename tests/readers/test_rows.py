@@ -63,8 +63,12 @@ CELL = "t.csv, line 3, column 'a': 'x' is not a number; correct the cell, "
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ("a", f'{CELL}or give null_value="x" if the value means missing'),
-        ("a,b", f'{CELL}give null_value="x" if the value means missing, or leave the column out with exclude="a"'),
+        ("a", f'{CELL}or give null_value="x" if the value stands for a missing cell'),
+        (
+            "a,b",
+            f'{CELL}give null_value="x" if the value stands for a missing cell, '
+            'or leave the column out with exclude="a"',
+        ),
     ],
 )
 def test_the_only_feature_cannot_be_left_out(columns: str, said: str, tmp_path: Path) -> None:

@@ -316,11 +316,12 @@ def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dial
     spellings = list(dict.fromkeys(text.strip() for text in texts))
     options = list(map(null_option, spellings))
     if len(options) <= MOST_SPELLINGS and all(options):
-        missing = f"{' '.join(options)} if {'the text means' if len(spellings) == 1 else 'the texts mean'}"
+        several = "the texts stand for missing cells"
+        missing = f"{' '.join(options)} if {several if len(spellings) > 1 else 'the text stands for a missing cell'}"
     else:
-        missing = "--null-value with each text that means"
+        missing = "--null-value with each text that stands for a missing cell"
     return (
-        f"the column mixes text and numbers, such as {show(numbers[0])}: correct the cells, give {missing} missing, or "
+        f"the column mixes text and numbers, such as {show(numbers[0])}: correct the cells, give {missing}, or "
         f"{leave_out(feature.name, feature.column)}"
     )
 

@@ -309,7 +309,7 @@ def scores(data: Mapping[str, Any] | None) -> list[Html]:
         return [element("p", text)]
     shown, total = len(data["rows"]), data["of"]
     which = (
-        f"{grouped(shown)} of {grouped(total)} rows, evenly spaced"
+        f"a random sample of {grouped(shown)} of {grouped(total)} rows"
         if shown < total
         else f"all {grouped(total)} rows"
         if total > 1

@@ -252,7 +252,7 @@ def test_a_model_of_scikit_learn() -> None:
     meta = {name: value for name, value in fitted.meta.items() if name != "certificate"}
     found = read(replace(fitted, meta={**meta, "solver": SCIKIT_LEARN}, variances=None, statistic=None), X)
     assert "The accuracy of the eigenvalues is unknown." in found.words
-    assert "No pcatool command made this model: the model was fitted by scikit-learn." in found.words
+    assert "There is no pcatool command that makes this model: the model was fitted by scikit-learn." in found.words
     assert found.facts["loadings"]["lacks"].startswith("correlations and cos2 need the variances of the columns")
     assert found.facts["scree"]["again"] is None
 
@@ -300,7 +300,7 @@ def test_the_share_of_components_past_the_rank_is_not_called_variance() -> None:
         model = pcatool.fit(DIGITS, method="supervised", label="digit", components=3)
     words = read(model).words
     assert "Only 1 of 3 components has an eigenvalue above 0." in words
-    assert "In the row of PCk: the dependence on the label that the first k components capture and lose" in words
+    assert "The row of PCk shows the dependence on the label that the first k components capture and lose" in words
 
 
 def test_rows_with_missing_cells_are_counted() -> None:
@@ -324,7 +324,7 @@ def test_rows_with_missing_cells_are_counted_in_all_rows_not_in_the_sample() -> 
     model = pcatool.fit(frame.dropna(), components=2)
     words = read(model, frame, missing="keep").words
     assert (
-        f"The page shows 5,000 of 12,000 rows, evenly spaced. {count:,} of all 12,000 rows have missing cells, and"
+        f"The page shows a random sample of 5,000 of 12,000 rows. {count:,} of all 12,000 rows have missing cells, and"
         in words
     )
     assert f"{count:,} of all 12,000 rows have missing cells. " in read(model, frame, missing="project").words
