@@ -112,7 +112,7 @@ class KernelModel(Model):
         expected = self.meta.get("landmarks", self.n_samples)
         if isinstance(expected, bool) or expected != t or t > self.n_samples:
             raise ModelError(
-                f"it has {t} training rows, but its settings say {show(expected)} of {self.n_samples} rows of the fit"
+                f"it has {t} training rows, but should have {show(expected)} of the {self.n_samples} rows of the fit"
             )
         if self.landmarks and (self.kernel.graph or not self.kernel.of_rows):
             raise ModelError(f"kernel {self.settings.name} cannot have landmarks")

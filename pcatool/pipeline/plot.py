@@ -75,10 +75,12 @@ def collect_rows(
             cloud.add(block)
     cloud.words = list(codes)
     if not cloud.rows:
+        several = len(inputs.paths) > 1
+        where = f"the {grouped(len(inputs.paths))} inputs" if several else inputs.first.name
         if not cloud.left_out:
-            raise DataError(f"{inputs.first.name} has no rows to draw", "name a table with rows")
+            raise DataError(f"{where} {'have' if several else 'has'} no rows to draw", "name a table with rows")
         raise DataError(
-            f"{inputs.first.name}: no row has scores, because every row has missing cells",
+            f"{where}: no row has scores, because every row has missing cells",
             "name a table with complete rows",
         )
     return cloud

@@ -136,7 +136,8 @@ class PlotRequest(NamedTuple):
             return self.plot.scaling or "rows"
         if self.plot.scaling == "rows":
             raise UsageError(
-                "--scaling rows does not suit a whitened model, whose scores have equal variances",
+                "--scaling rows does not suit a whitened model, because whitening gives all scores about the same "
+                "variance",
                 "leave out --scaling, or fit without --whiten",
             )
         return "columns"

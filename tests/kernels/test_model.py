@@ -59,11 +59,17 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "landmarks text": (
         {"meta": {**GOOD.meta, "landmarks": "30"}},
-        "it has 30 training rows, but its settings say '30' of 30 rows of the fit",
+        "it has 30 training rows, but should have '30' of the 30 rows",
     ),
-    "landmarks true": ({"meta": {**GOOD.meta, "landmarks": True}}, "30 training rows, but its settings say 'True'"),
-    "landmarks fewer": ({"meta": {**GOOD.meta, "landmarks": 29}}, "30 training rows, but its settings say '29'"),
-    "more rows": ({"n_samples": 31}, "30 training rows, but its settings say '31' of 31 rows of the fit"),
+    "landmarks true": (
+        {"meta": {**GOOD.meta, "landmarks": True}},
+        "30 training rows, but should have 'True'",
+    ),
+    "landmarks fewer": (
+        {"meta": {**GOOD.meta, "landmarks": 29}},
+        "30 training rows, but should have '29'",
+    ),
+    "more rows": ({"n_samples": 31}, "30 training rows, but should have '31' of the 31 rows"),
     "a basis": ({"basis": np.eye(3)}, "array 'basis' has shape"),
     "training rows short": ({"training_rows": X[:29]}, "array 'training_rows' has shape"),
     "training rows narrow": ({"training_rows": X[:, :2]}, "array 'training_rows' has shape"),

@@ -11,8 +11,10 @@ import pytest
 import pcatool
 from pcatool.arrays import Array
 from pcatool.errors import RefusedError, UsageError
+from pcatool.methods.base import warn_uncertain
 from pcatool.model.model import Model
 from pcatool.pipeline.scree import _evidence_of
+from pcatool.progress import Reporter
 from pcatool.rules.base import compare
 
 N, D = 2100, 1050
@@ -155,3 +157,17 @@ def test_eigenvalues_that_cannot_be_had_are_refused(wide: Array) -> None:
         pcatool.fit(wide, components=3, missing="em", eigenvalues="kept")
     with pytest.raises(UsageError, match='eigenvalues does not go with method="kernel"; leave out eigenvalues'):
         pcatool.fit(wide, components=3, method="kernel", eigenvalues="all")
+
+
+@pytest.mark.parametrize(
+    ("uncertain", "named"),
+    [
+        ([3], "PC3: the eigenvalue is"),
+        ([3, 4, 5], "PC3 to PC5: the eigenvalues are"),
+        ([3, 5], "PC3, PC5: the eigenvalues are"),
+    ],
+)
+def test_only_inaccurate_eigenvalues_are_named(uncertain: list[int], named: str) -> None:
+    reporter = Reporter()
+    warn_uncertain(reporter, uncertain, "")
+    assert reporter.warnings == [f"{named} accurate to fewer than 8 digits"]

@@ -15,7 +15,7 @@ import pcatool
 from fuzz.models import MODELS
 from pcatool.linalg.row_sums import KINDS as SUMS
 from pcatool.readers.row_counts import RowCounts
-from pcatool.render.facts import aligned_lines
+from pcatool.render.facts import aligned_lines, certificate_lines
 from pcatool.render.inspection import ARRAY_MEANINGS, inspection_text
 from pcatool.render.summary import apply_facts, apply_lines
 
@@ -108,6 +108,10 @@ def test_digits_follow_the_bounds() -> None:
     text = inspection_text(doubtful, everything=False, width=None)
     assert "certificate: eigenvalues are accurate: PC1 to 15 digits\n" in text
     assert "certificate: eigenvalues accurate to fewer than 8 digits: PC2-PC4\n" in text
+    assert certificate_lines(certificate)[-2:] == [
+        "eigenvalues accurate to fewer than 8 digits: PC2, PC3",
+        "eigenvalues indistinguishable from rounding error: PC4",
+    ]
 
 
 def test_a_model_without_a_certificate_says_so() -> None:

@@ -357,6 +357,11 @@ def test_without_a_row_there_is_nothing_to_draw(orders: Model, frame: pd.DataFra
     ):
         pcatool.plot("scores", model, frame.loc[[3, 7]], output=tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for file in files:
+        empty.to_csv(file, index=False)
+    with pytest.raises(pcatool.DataError, match="the 2 inputs have no rows to draw; name a table with rows"):
+        pcatool.plot("scores", orders, files, output=tmp_path / "a.png")
 
 
 def test_a_biplot_of_a_whitened_model_is_scaled_to_columns(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_a_solution_without_a_component_is_refused(weights: str | None, remedy: 
     solution = Covariance().solve(Rows([ROWS[:, :2]]), problem._replace(weights=None))
     check_rank(solution, problem)
     with pytest.raises(
-        RefusedError, match=f"no component is distinguishable from rounding error: rows differ .*; {remedy}"
+        RefusedError, match=f"no component is distinguishable from rounding error: the rows differ .*; {remedy}"
     ):
         check_rank(solution._replace(rank=0), problem)
 

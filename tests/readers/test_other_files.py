@@ -108,8 +108,8 @@ def test_hints(tmp_path: Path) -> None:
         "a,b\n1,2\n\ufeffa,b\n3,4\n": "this line seems to repeat the header",
         "a,b\n1,2\n# x\n": "line 3: the row has 1 field, but the header has 2; if the line is a comment, "
         "add --comment '#'",
-        "Report\na,b\n1,2\n": "line 2: the row has 2 fields, but the header has 1; if the header is a title, "
-        "add --skip-lines 1; if it begins with '#', add --comment '#'",
+        "Report\na,b\n1,2\n": "line 2: the row has 2 fields, but the header has 1; if the first line is a title, "
+        "add --skip-lines 1; if the first line begins with '#', add --comment '#'",
     }.items():
         with pytest.raises(DataError) as caught:
             read(write(tmp_path, text))

@@ -47,6 +47,6 @@ def test_vectors_of_another_length_are_refused_by_their_length(length: int, tmp_
         with pytest.raises(DataError, match=f"'v': the vectors have length {length}, but in the model their length is"):
             use(model, tmp_path / "other.parquet")
     with pytest.raises(
-        DataError, match=rf"length {length}, but in .*first\.parquet their length is 3; give vectors as"
+        DataError, match=rf"length {length}, but in .*first\.parquet their length is 3; give vectors of length 3"
     ):
         pcatool.fit([str(tmp_path / f"{name}.parquet") for name in ("first", "other")])

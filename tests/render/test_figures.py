@@ -99,7 +99,7 @@ def test_a_picture_too_large_is_refused():
         plain_matplotlib(),
         pytest.raises(
             RefusedError,
-            match=r"240,000 x 240,000 pixels is too large, the limit is 100,000,000 pixels; .* --size or --dpi",
+            match=r"240,000 x 240,000 pixels is too large: the limit is 100,000,000 pixels; .* --size or --dpi",
         ),
     ):
         new_figure(look)  # before texts are measured with all its pixels
