@@ -327,7 +327,7 @@ HELD_COPIES = 4
 # LAPACK's workspace, and Theta; measured: 6.5 where L is n x n.
 FACTOR_COPIES = 7
 
-HOLDS_NO_ROWS = "to keep no rows in memory, give --label-kernel linear (delta for classes) without --kernel"
+HOLDS_NO_ROWS = "to keep no rows in memory, give --label-kernel linear (or delta for classes), without --kernel"
 
 
 def solve_by_label_kernel(task: SupervisedTask) -> Dependence:

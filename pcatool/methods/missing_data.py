@@ -57,7 +57,7 @@ def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[
         more = f" and {counted(len(apart) - MOST_NAMED, 'more group')}" if len(apart) > MOST_NAMED else ""
         reporter.warn(
             f"no row has values in more than one of these {grouped(len(apart))} groups of columns: {some}{more}; "
-            "so the data do not show how columns of different groups vary together; fit each group by itself"
+            "the data do not show how columns of different groups vary together, so fit each group by itself"
         )
 
 

@@ -478,8 +478,8 @@ def _check_widths(
         known = widths[column.name]
         if column.width and known and column.width != known:
             raise DataError(
-                f"{where}, column {show(column.name)}: the vectors have length {grouped(column.width)}, but in {name} "
-                f"their length is {grouped(known)}",
+                f"{where}, column {show(column.name)}: the vectors have length {grouped(column.width)}, "
+                f"but the vectors in {name} have length {grouped(known)}",
                 f"give vectors of length {grouped(known)}",
             )
 

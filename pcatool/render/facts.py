@@ -170,8 +170,8 @@ FEW_DIGITS = "eigenvalues accurate to fewer than 8 digits"
 
 # Entry `proof` of a certificate -> text.
 MISSED_NONE = {
-    "cholesky": "no larger eigenvalue was missed: a Cholesky factorisation proves it",
-    "lapack": "no larger eigenvalue was missed: LAPACK counted the eigenvalues",
+    "cholesky": "a Cholesky factorisation proves that no larger eigenvalue was missed",
+    "lapack": "LAPACK counted the eigenvalues, so no larger eigenvalue was missed",
 }
 
 

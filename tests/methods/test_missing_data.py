@@ -63,7 +63,7 @@ def test_groups_of_columns_that_no_row_links_are_named(how: str, rng: np.random.
     _, said = fitted(X, components=1, missing=how)
     assert said[0] == (
         "no row has values in more than one of these 2 groups of columns: ('c1', 'c2', 'c3'), ('c4', 'c5', 'c6'); "
-        "so the data do not show how columns of different groups vary together; fit each group by itself"
+        "the data do not show how columns of different groups vary together, so fit each group by itself"
     )
     X[20, 5] = 1.0  # a row with cells of both
     assert "groups of columns" not in "".join(fitted(X, components=1, missing=how)[1])

@@ -470,7 +470,7 @@ def test_vectors_of_another_length_are_no_columns_of_a_model(tmp_path: Path) -> 
         for of in (model, same, pcatool.refit(same, exclude="e")):
             with pytest.raises(
                 DataError,
-                match="column 'z': the vectors have length 5, but in the model their length is 4; give vectors",
+                match="column 'z': the vectors have length 5, but the vectors in the model have length 4; give vectors",
             ):
                 use(of, longer)
     some = pcatool.fit(vectors(5), columns=["z[1]", "z[2]"])

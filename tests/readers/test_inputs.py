@@ -76,7 +76,7 @@ def test_vectors_in_parts(tmp_path: Path) -> None:
     assert same_bits(table.X, np.array([[1, 2], [3, 4], [NAN, NAN], [5, 6]]))
     with pytest.raises(
         DataError,
-        match=r"5.parquet, column 'v': the vectors have length 3, but in .*1.parquet their length is 2",
+        match=r"5.parquet, column 'v': the vectors have length 3, but the vectors in .*1.parquet have length 2",
     ):
         read(tmp_path / "1.parquet", tmp_path / "5.parquet")
     csv = write(tmp_path, "v[1],v[0]\n1,2\n", "6.csv")

@@ -44,9 +44,12 @@ def test_vectors_of_another_length_are_refused_by_their_length(length: int, tmp_
     parquet.write_table(table(length), tmp_path / "other.parquet")
     model = pcatool.fit(tmp_path / "first.parquet")
     for use in (pcatool.transform, pcatool.update):
-        with pytest.raises(DataError, match=f"'v': the vectors have length {length}, but in the model their length is"):
+        with pytest.raises(
+            DataError, match=f"'v': the vectors have length {length}, but the vectors in the model have"
+        ):
             use(model, tmp_path / "other.parquet")
     with pytest.raises(
-        DataError, match=rf"length {length}, but in .*first\.parquet their length is 3; give vectors of length 3"
+        DataError,
+        match=rf"length {length}, but the vectors in .*first\.parquet have length 3; give vectors of length 3",
     ):
         pcatool.fit([str(tmp_path / f"{name}.parquet") for name in ("first", "other")])

@@ -68,7 +68,7 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
     pairs = {key: value for key, value in (facts["certificate"] or {}).items() if key == "close_pairs"}
     for line in certificate_lines(pairs):
         sentences.append(
-            f"{line[0].upper()}{line[1:]}. With other rows, these components may be rotated within their plane."
+            f"{line[0].upper()}{line[1:]}. Small changes of the rows may rotate these components into each other."
         )
     rank, k = facts["rank"], facts["components"]
     if rank is not None and k > rank:
@@ -90,7 +90,8 @@ def caveats(facts: Mapping[str, Any]) -> list[str]:
         )
     if facts["method"] == "supervised":
         sentences.append(
-            "Shares refer to the dependence on the label, so a component of large share may explain little variance."
+            "Shares refer to the dependence on the label, so a component with a large share may explain little "
+            "variance."
         )
     if "aligned" in facts:
         sentences.append(
