@@ -409,8 +409,7 @@ def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
         uncertain = "is indistinguishable from rounding error" if lost and not em else few
         raise RefusedError(
             f"--whiten {options.whiten}: the eigenvalue {values[j - 1]:.3g} of PC{j} {uncertain}, and epsilon "
-            f"{epsilon:.3g}, which whitening adds to the eigenvalue, is too small compared with the error of the "
-            "eigenvalue",
+            f"{epsilon:.3g} is too small to cover the error of the eigenvalue",
             "give " + ", or ".join(remedies or ["--epsilon 1e-5"]),
         )
     return epsilon
