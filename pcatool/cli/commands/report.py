@@ -57,8 +57,7 @@ def run(
 
     The page is one file that needs no network. It has a summary, a scree plot with a movable threshold, sortable
     loadings, scores with details of each row (--keep adds columns to them), images, the certificate, and commands
-    that make the model and use it. If there are more than 5,000 rows, the page shows 5,000 of these rows, spread
-    evenly.
+    that make the model and use it. If there are more than 5,000 rows, the page shows a random sample of 5,000.
 
     Examples:
       pcatool report houses.npz sample_data/houses.csv -o houses.html
