@@ -396,8 +396,12 @@ def test_lines_that_are_refused(data: str, more: list[str], said: str, tmp_path:
         ),
         (["--method", "kernel"], "--method kernel does not go with --triples"),
         (["--absent", "never"], "invalid value 'never' for --absent: choose missing or zero"),
-        (["-k", "0.9"], "needs a number of components, not -k 0.9; give a number, such as -k 10"),
-        (["-k", "kaiser"], "not -k kaiser"),
+        (
+            ["-k", "0.9"],
+            "-k 0.9 is not possible with --triples: cells are missing, and EM needs a number of components; "
+            "give a number, such as -k 10",
+        ),
+        (["-k", "kaiser"], "-k kaiser is not possible with --triples"),
     ],
 )
 def test_flags_that_are_refused(more: list[str], said: str, tmp_path: Path, run: Any) -> None:
