@@ -97,7 +97,7 @@ def run_serially(
 
 
 def block_rows(d: int) -> int:
-    """Return the number of rows in a block of d columns: a power of two."""
+    """Return the number of rows in a block of d columns: a power of two, at most MOST_ROWS, that depends on d alone."""
     rows = max(_rows_of(CELLS, d), min(TALL_ROWS, _rows_of(TALL_CELLS, d)))
     return min(max(rows, FEWEST_ROWS), MOST_ROWS)
 
@@ -113,9 +113,9 @@ def empty_block(rows: int, d: int) -> Array:
 
 
 def recut(batches: Iterable[Array], d: int) -> Iterator[Array]:
-    """Yield the rows of `batches` in blocks of `block_rows(d)` rows; the last block may be shorter.
+    """Yield the rows of `batches`, each (h, d), in blocks of `block_rows(d)` rows; the last block may be shorter.
 
-    A batch that already is such a block is passed on without a copy.
+    A batch of that height with contiguous columns is yielded without a copy if no rows of earlier batches wait.
     """
     height = block_rows(d)
     block, filled = empty_block(height, d), 0
@@ -144,8 +144,8 @@ def apply_in_blocks(function: Callable[[Array], Array], X: Array, first_row: int
     """Return `function(X)`, computed in whole blocks so that the bits do not depend on how the rows were cut.
 
     `function` must work row by row. `first_row` is the number, from 0, of the first row of X (n, d) in the input. A
-    product of fewer rows may round differently, so rows of an incomplete block are laid into a block of zeros, at the
-    place that they have in the input.
+    product of fewer rows may round differently, so rows that do not fill a block are copied into a block of zeros, at
+    the place in their block of the input.
     """
     d = X.shape[1]
     height = block_rows(d)
@@ -183,18 +183,18 @@ WAITING_BYTES = 128 << 20
 class Accumulator(ABC, Generic[Item, Part]):
     """Recipe for sums over items, such as blocks of rows or splits of the input.
 
-    `of_block` computes the part (partial sums) of one item, `merge` joins two parts, `finish` turns the last part into
-    the result. The recipe holds no sums and never changes; it can be pickled for other processes.
+    `of_block` computes the part (partial sums) of one item, `merge` joins two parts, and `finish` turns the part of all
+    items into the result. The recipe holds no sums and never changes; it can be pickled for other processes.
     """
 
     @property
     def part_bytes(self) -> int:
-        """Bytes of memory that one part takes; they limit how many parts wait to be merged."""
+        """Bytes of memory that one part takes; the larger a part, the fewer parts are computed at the same time."""
         return 1
 
     @property
     def height(self) -> int:
-        """Least number of rows of a block, so that merging costs less than computing parts; 0: blocks as they come."""
+        """Least number of rows of joined blocks, so that merging parts costs little; 0 if blocks are not joined."""
         return 0
 
     @abstractmethod
@@ -214,7 +214,10 @@ class Accumulator(ABC, Generic[Item, Part]):
 
 
 class ArraySum(Accumulator[Item, Array]):
-    """Accumulator whose result is the sum of the arrays `function(item)` over items, each of `nbytes` bytes."""
+    """Accumulator whose result is the sum of the arrays `function(item)` over all items.
+
+    `nbytes` is the size of one array in bytes.
+    """
 
     def __init__(self, function: Callable[[Item], Array], nbytes: int = 1) -> None:
         self.function = function
@@ -275,7 +278,7 @@ def nothing_to_fit() -> NoRows:
 
 
 def fold(accumulator: Accumulator[Item, Part], parts: Iterable[Part]) -> Part:
-    """Return the finished result of all parts, merged in their order; raise `NoRows` without parts."""
+    """Return the result of `accumulator` from the parts of all items, merged in order; raise `NoRows` without parts."""
     total: Part | None = None
     for part in parts:
         total = part if total is None else accumulator.merge(total, part)

@@ -35,7 +35,7 @@ class Gauge(Protocol):
 
     @property
     def several(self) -> bool:
-        """Whether this pass reads several inputs, all of which `share` covers."""
+        """Whether this pass reads more than one input; `share` is then the share of all of these inputs together."""
         ...
 
     @property
@@ -112,7 +112,7 @@ class Reporter:
         """Called when reading has ended."""
 
     def silent(self) -> Reporter:
-        """Return a reporter for reading the same inputs again, which shows progress here but no notes and warnings."""
+        """Return a reporter for reading the same inputs again, which passes only progress on to this reporter."""
         return ProgressOnly(self)
 
     def show(self, kind: str, text: str, items: Sequence[str] = ()) -> None:
@@ -120,7 +120,7 @@ class Reporter:
 
 
 class ProgressOnly(Reporter):
-    """Reporter that passes progress on to an outer reporter, and shows no notes and warnings."""
+    """Reporter that passes progress on to the reporter `outer`, and records notes and warnings without showing them."""
 
     def __init__(self, outer: Reporter) -> None:
         super().__init__()

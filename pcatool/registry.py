@@ -27,12 +27,12 @@ __all__ = [
 
 
 class Entry(NamedTuple):
-    """One implementation: where it is defined, a short summary, and the suffixes and first bytes of its files."""
+    """One implementation in a `Registry`: where it is defined, a summary, and properties of some kinds of entries."""
 
     target: str  # "module:attribute"
     summary: str
-    suffixes: tuple[str, ...] = ()
-    magic: bytes = b""
+    suffixes: tuple[str, ...] = ()  # of a reader or writer: suffixes of its files, such as ".csv"
+    magic: bytes = b""  # of a reader: first bytes of its files
     default: float | None = None  # of a rule: threshold, unless the user gives another, as in ratio:0.05
     needs_spectrum_only: bool = True  # of a rule: eigenvalues, n and d are enough; False: the rule needs the rows
     seeded: bool = False  # the implementation draws random numbers, from --seed
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
         return _import_target(self.target)
 
     def memory_needed(self, n: int, d: int) -> int:
-        """Return the bytes that a rule needs for n rows of d columns, the rows included; 0 if it needs no rows."""
+        """Return the bytes that a rule needs for n rows of d columns, including the rows; 0 for a rule without rows."""
         return int(_import_target(self.memory)(n, d)) if self.memory else 0
 
 
@@ -58,7 +58,8 @@ def _import_target(target: str) -> Any:
 class Registry:
     """Named table of entries; iterating gives the names.
 
-    `noun` names an entry in error messages. An unknown name raises `UsageError` with the nearest known name.
+    `noun` names an entry in error messages. `registry[name]` and `load` raise `UsageError` for an unknown name, with
+    the nearest known name or, if none is similar, all names.
     """
 
     def __init__(self, noun: str, entries: Mapping[str, Entry]) -> None:

@@ -56,8 +56,8 @@ CGROUP_MEMORY_FILES = (
 def parse_size(text: str) -> int:
     """Return the bytes in a text such as `2GB`, `500 MiB`, `1.5g` or a plain number.
 
-    K, M, G and T are powers of 1024, or of 1000 before a bare B. Raises `UsageError` for any other text, and for a
-    plain number that is too small to be a number of bytes.
+    `2GB` counts in powers of 1000, `2G` and `2GiB` in powers of 1024; upper and lower case are equal. Raise
+    `UsageError` for any other text, for 0, and for a number without a unit below LEAST_PLAIN_NUMBER.
     """
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)(b?)\s*", text, re.IGNORECASE | re.ASCII)
     if match is None or float(match.group(1)) <= 0:
@@ -79,7 +79,7 @@ def _probable_unit(number: float) -> str:
 
 
 def size_text(count: float) -> str:
-    """Return a number of bytes as text such as `1.5 GB`: three digits, and a unit that `parse_size` reads."""
+    """Return a number of bytes as text such as `1.5 GB`: at most three significant digits, units in powers of 1000."""
     for unit, factor in (("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)):
         digits = f"{count / factor:.3g}"
         if float(digits) < 1000:  # 999.7 MB are 1 GB
@@ -98,13 +98,16 @@ def limit_text(limit: float) -> str:
 
 
 def _rounded(count: float, towards: Callable[[float], int]) -> float:
-    """Round a number of bytes to three digits by `towards`: math.ceil or math.floor."""
+    """Round a number of bytes to three significant digits: up if `towards` is math.ceil, down if math.floor."""
     step: int = 10 ** max(len(str(int(count))) - 3, 0)
     return towards(count / step) * step
 
 
 def admitting(need: int) -> str | None:
-    """Return the option that admits a fit that needs `need` bytes, such as `--memory 108MB`; None if less is free."""
+    """Return the text of the option with which a fit of `need` bytes may run, such as `--memory 108MB`.
+
+    Return None if less than `need` bytes are free.
+    """
     return f"--memory {need_text(need).replace(' ', '')}" if need <= free_bytes() else None
 
 
@@ -115,9 +118,9 @@ def or_admitting(remedy: str, need: int) -> str:
 
 
 def tune_allocator() -> None:
-    """Make the GNU C library keep freed memory below LARGE_BLOCK, in HEAPS heaps; do nothing with another C library.
+    """Make the GNU C library keep freed blocks for reuse, in at most HEAPS heaps; do nothing with another C library.
 
-    Call before the first thread starts.
+    Blocks of LARGE_BLOCK bytes or more still go back to the system at once. Call before the first thread starts.
     """
     with suppress(AttributeError):  # not the GNU C library
         mallopt = _c_library().mallopt
@@ -163,7 +166,10 @@ def _free_on_machine() -> int | None:
 
 
 def _free_in_container(limit_file: str, used_file: str) -> int | None:
-    """Return the bytes that a container's memory limit leaves, from its files of limit and use; None without limit."""
+    """Return the bytes that a container's memory limit leaves, from its files of limit and use.
+
+    Return None if there is no limit, or no such file.
+    """
     limit, used = _read_system_file(limit_file).strip(), _read_system_file(used_file).strip()
     return max(int(limit) - int(used), 0) if limit.isdigit() and used.isdigit() else None
 
@@ -186,7 +192,10 @@ def _read_system_file(path: str) -> str:
 
 
 class Spool:
-    """Temporary file, written and read at byte offsets, perhaps by several threads at once; deleted with the object."""
+    """Temporary file, written and read at byte offsets, perhaps by several threads at once; deleted with the object.
+
+    Raise `FileError` if the file cannot be created.
+    """
 
     def __init__(self) -> None:
         from tempfile import TemporaryFile
@@ -197,7 +206,7 @@ class Spool:
             raise cannot_spool(error) from None
 
     def put(self, pieces: Sequence[memoryview], offset: int) -> None:
-        """Write at most 1024 pieces (IOV_MAX) in order from byte `offset`; raise `FileError` if the disk is full."""
+        """Write at most 1024 pieces (IOV_MAX) in order from byte `offset`; raise `FileError` if that fails."""
         try:
             done = os.pwritev(self._file.fileno(), pieces, offset)
             # A full disk writes a part without an error, and fails on the next write.
@@ -222,7 +231,10 @@ class Spool:
 
 
 def temporary_folder() -> str:
-    """Return the folder for temporary files: $TMPDIR, if it is writable, or another that the system names."""
+    """Return the folder for temporary files: $TMPDIR, if that is writable, or another that the system names.
+
+    If no such folder is writable, return $TMPDIR or /tmp all the same, for messages.
+    """
     from tempfile import gettempdir
 
     try:
@@ -242,7 +254,10 @@ def free_disk(folder: str) -> int:
 
 
 def cannot_spool(error: OSError, content: str = "rows") -> FileError:
-    """Return the error for a temporary file that could not be written; `content` is what was to be written."""
+    """Return the error for a temporary file that could not be written, from the error `error` of the system.
+
+    `content` names the data that were to be written, for the message.
+    """
     failed = FileError.from_os(temporary_folder(), f"write {content} to a temporary file in", error)
     failed.add_remedy("set the variable TMPDIR to a writable folder with enough space")
     return failed

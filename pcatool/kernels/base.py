@@ -55,7 +55,7 @@ class Preparation(NamedTuple):
         return cls(rows_centered, mean, std, variances, tuple(np.flatnonzero(constant).tolist()))
 
     def apply(self, X: Array) -> Array:
-        """Return the rows X (n, d) centred and scaled."""
+        """Return the rows X (n, d), as read, centred and scaled by the steps above."""
         Y = (center_rows(X) if self.rows_centered else X) - self.mean
         return np.ascontiguousarray(Y / self.std if np.any(self.std != 1.0) else Y)
 
@@ -134,7 +134,9 @@ class DualVectors(NamedTuple):
     vectors: Array  # V (t, k)
     values: Array  # (k,) eigenvalues Lambda, 0 past the rank
     means: Array  # (t,) means of the rows of the kernel matrix; zeros when not centred
-    subtract_row_means: bool  # whether kernel values of a new row lose their mean: after a centred fit of all rows
+    # Whether the mean of a new row's kernel values is subtracted from these: after a centred fit to all rows, not to
+    # landmarks.
+    subtract_row_means: bool
 
     @property
     def scores(self) -> Array:
@@ -179,7 +181,7 @@ class Kernel(ABC):
 
     @abstractmethod
     def matrix(self, X: Array, run: Runner) -> Array:
-        """Return the kernel matrix K (n, n) of the rows X (n, d), exactly symmetric.
+        """Return the kernel matrix K (n, n) of the prepared rows X (n, d), not centred, exactly symmetric.
 
         `run` applies a function to slices of the rows, perhaps in threads; the bits of K do not depend on the threads.
         """
@@ -209,8 +211,8 @@ class Kernel(ABC):
     def scores(self, X: Array, T: Array, dual: DualVectors) -> Array:
         """Return the scores (h, k) of new rows X (h, d), from their kernel values with the training rows T (n, d).
 
-        The kernel values k_t of a row are centred, k_t - 1/n 1 1^T k_t - 1/n K 1 + 1/n^2 1 1^T K 1, and multiplied by
-        V / sqrt(Lambda).
+        `dual.means` are subtracted from the kernel values of a row; so is the mean of the result, if
+        `dual.subtract_row_means`. The values are then multiplied by V / sqrt(Lambda).
         """
         B = self.cross(X, T)
         B -= dual.means
@@ -247,7 +249,7 @@ class Kernel(ABC):
         )
 
     def underflow(self, what: str = "") -> RefusedError:
-        """Return the error for kernel values, or `what` they are made from, that underflow a double."""
+        """Return the error for numbers that underflow a double: the kernel values, or those that `what` names."""
         return RefusedError(
             f"{what or f'values of kernel {self.settings.name}'} underflow a double",
             "rescale the columns to larger values"
@@ -263,7 +265,10 @@ class Kernel(ABC):
 
 
 def resolve(request: KernelRequest, d: int) -> KernelSettings:
-    """Return the settings of the requested kernel, with defaults for rows of d columns; the default kernel is rbf."""
+    """Return the settings of the kernel that `request` asks for, by default rbf, for rows of d columns.
+
+    A setting that the kernel uses and that was not given gets its default.
+    """
     name = request.kernel or "rbf"
     defaults: dict[str, Any] = {"gamma": 1.0 / d, "degree": DEGREE, "coef0": COEF0, "neighbours": NEIGHBOURS}
     uses = KERNELS.load(name).uses

@@ -69,7 +69,8 @@ class KernelSpectrum(NamedTuple):
 def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) -> tuple[str, str]:
     """Return the name of the solver, LANCZOS or LAPACK, for n rows, and the reason for the choice as text.
 
-    `definite` and `flat_spectrum` describe the kernel: no negative eigenvalues; leading eigenvalues nearly equal.
+    `wish` is the requested number of components, share of the variance, or rule. `definite` says that the kernel has no
+    negative eigenvalues, `flat_spectrum` that its leading eigenvalues are nearly equal.
     """
     if n <= LAPACK_MAX_ROWS:
         return LAPACK, f"computing all {grouped(n)} eigenvalues is fast"
@@ -87,9 +88,9 @@ def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) ->
 def expected_space(n: int, wish: Wish, most_rank: int | None) -> int | None:
     """Return the number of Lanczos vectors to expect for n rows, for memory estimates; None if Lanczos may fail.
 
-    A share of the variance takes at most as many components as the rank of the matrix, which is at most `most_rank`
-    (None if unknown). Measured runs for k components took between 150 and 20 * k vectors; the result is three times as
-    many, to be safe.
+    `wish` is the requested number of components or share of the variance. A share takes at most as many components as
+    the rank of the matrix, which is at most `most_rank` (None if unknown). Measured runs took up to 150 vectors for few
+    components, and up to 20 k for k; the result is three times as many, to be safe.
     """
     if not isinstance(wish, int) and (most_rank is None or 2 * most_rank > most_vectors(n, wish)):
         return None
@@ -98,7 +99,7 @@ def expected_space(n: int, wish: Wish, most_rank: int | None) -> int | None:
 
 
 def most_vectors(n: int, wish: Wish) -> int:
-    """Return the largest number of Lanczos vectors for n rows; with more vectors, LAPACK is used instead."""
+    """Return the largest number of Lanczos vectors for n rows; if more are needed, LAPACK is used instead."""
     return n // (SPACE_DIVISOR if isinstance(wish, int) else SPACE_DIVISOR_FOR_SHARE)
 
 
@@ -179,7 +180,8 @@ def solve(
 ) -> KernelSpectrum:
     """Return the eigenvalues and eigenvectors of a kernel matrix K (n, n), which `center` has centred if `centred`.
 
-    `largest` is the largest |K| before centring. `definite` and `flat_spectrum` are as in `choose_solver`.
+    `wish` sets how many: a number of components, a share of the variance, or a rule, which needs all. `largest` is the
+    largest |K| before centring. `definite` and `flat_spectrum` are as in `choose_solver`.
     `matrix_error` bounds the norm of the rounding error of K before centring. The rank uses typical rounding errors
     instead, so that the rank does not depend on how tight the proved bound of a kernel is. `before_lapack` is called
     if Lanczos fails and LAPACK follows; it may raise an error if LAPACK would need too much memory.
@@ -216,9 +218,9 @@ def solve(
 def positive_total(positive: Array, trace: float, negative: int) -> float:
     """Return the sum of all positive eigenvalues of a matrix: its trace, unless negative eigenvalues distort the trace.
 
-    Then it is the sum of `positive` (rank,), the eigenvalues above rounding error. `negative` counts eigenvalues below
-    0 by more than rounding. If kernel values hardly differ, eigenvalues that rounding made negative distort the trace,
-    too.
+    In that case the sum is that of `positive` (rank,), the eigenvalues above rounding error. `negative` counts
+    eigenvalues below 0 by more than rounding. If kernel values hardly differ, eigenvalues that rounding made negative
+    distort the trace, too.
     """
     total = float(positive.sum())
     return total if negative or total > trace + ACCURATE * abs(trace) else trace
@@ -229,7 +231,8 @@ def _by_lanczos(
 ) -> KernelSpectrum | None:
     """Return the leading eigenvalues and eigenvectors by Lanczos; None if the allowed number of vectors is too small.
 
-    `typical_error` sets the rank; `errors` are the error norms of the entries and of the means, see `centring_error`.
+    `trace` is that of K. Eigenvalues above `typical_error` count towards the rank. `errors` are the norms of the errors
+    of entries and of means, as from `centring_error`. `reason`, for this solver, goes into the result.
     """
     n = len(K)
     apply = product(K, run)

@@ -219,7 +219,7 @@ class Polynomial(Pointwise):
         self.definite = self.degree.is_integer() and float(settings.coef0 or 0) >= 0
 
     def matrix(self, X: Array, run: Runner) -> Array:
-        """Return the kernel matrix (n, n).
+        """Return the kernel matrix (n, n) of the rows X (n, d), not centred.
 
         Raise DataError if gamma x.y + coef0 is negative for some rows and the degree is not a whole number.
         """
@@ -239,7 +239,10 @@ class Polynomial(Pointwise):
         return self._power(_gamma_coef0(squares(X), self.settings))
 
     def most_rank(self, d: int) -> int | None:
-        """Return the number of monomials of d variables up to the degree; None if the degree is not a whole number."""
+        """Return the largest possible rank of the matrix: the number of monomials of d variables up to the degree.
+
+        Return None if the degree is not a whole number.
+        """
         return math.comb(d + int(self.degree), d) if self.degree.is_integer() else None
 
     def row_error_bounds(self, K: Array, X: Prepared, T: Prepared) -> Array:
@@ -380,7 +383,7 @@ def _p_norm(values: Array, p: float) -> float:
 
 
 def _direction_errors(rows: Prepared) -> Array:
-    """Return bounds (h,) on the length of the error of each row of `_unit_rows(rows.Y)`."""
+    """Return bounds (h,) on the length of the error of each row of `rows` after division by its length."""
     length = np.sqrt(squares(rows.Y))
     from_rows = np.where(rows.error > 0, 2 * rows.error / np.where(length > 0, length, TINY), 0.0)
     return np.asarray(np.minimum(from_rows, 2.0) + (rows.Y.shape[1] / 2 + 4) * EPS)

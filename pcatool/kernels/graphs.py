@@ -63,10 +63,10 @@ class Neighbours(NamedTuple):
         return Neighbours(self.indices[:, :count], self.distances[:, :count])
 
     def is_certain(self, count: int, rows: Prepared) -> bool:
-        """Whether the `count` nearest neighbours of each of the training rows `rows` are right in spite of rounding.
+        """Whether the first `count` neighbours of each row are the nearest in spite of rounding; `rows` are the rows.
 
-        They are right if the last of them is closer than the next neighbour by more than the errors of both distances,
-        or if there is no next neighbour.
+        This holds if the last of these is closer than the next neighbour by more than the errors of both distances, or
+        if there is no next neighbour.
         """
         if self.indices.shape[1] <= count:
             return True  # all other rows are neighbours
@@ -145,11 +145,10 @@ def check_neighbour_count(count: int, n: int) -> None:
 def neighbours_in(
     X: Array, T: Array, count: int, *, run: Runner = run_serially, exclude_self: bool = False
 ) -> Neighbours:
-    """Return the `count` nearest of the rows T (n, d) for each row of X (h, d).
+    """Return the `count` nearest of the rows T (n, d) for each row of X (h, d), with their distances.
 
     `exclude_self` says that X is T, and excludes each row from its own neighbours.
     """
-
     longest = float(squares(T).max())
 
     def of_slice(rows: slice) -> Neighbours:
@@ -202,7 +201,7 @@ class Isomap(Kernel):
     def matrix(self, X: Array, run: Runner) -> Array:
         """Return the kernel matrix -D^2 / 2 (n, n), not centred, for the lengths D of the shortest paths.
 
-        Raise DataError if the neighbour graph is not connected.
+        Raise DataError if the neighbour graph is not connected, or if there are too few rows for the neighbours.
         """
         self._last_neighbours = neighbours_within(X, int(self.settings.neighbours or 0), run)
         D = self._along_graph(X, run, self._last_neighbours)  # not cached: a fit needs the distances once
@@ -212,7 +211,7 @@ class Isomap(Kernel):
         """Return bounds (h,) on the sum of the absolute errors in each row of K (h, n).
 
         The bounds are infinite if rounding may have changed the neighbours. A path of m edges has a relative error of m
-        roundings, plus the error of each row on the path, once each.
+        roundings, plus the errors of the rows on the path.
         """
         count, neighbours = int(self.settings.neighbours or 0), self._last_neighbours
         if neighbours is None or not neighbours.is_certain(count, T):
@@ -228,7 +227,10 @@ class Isomap(Kernel):
         )
 
     def cross(self, X: Array, T: Array) -> Array:
-        """Return -D^2 / 2 (h, n), with D the shortest path from a new row through one of its nearest training rows."""
+        """Return -D^2 / 2 (h, n), with D the lengths of the shortest paths from new rows X (h, d) to the rows T (n, d).
+
+        A path leads from a new row to one of its nearest training rows, then along the graph.
+        """
         D = self._distances(T)
         neighbours = neighbours_in(X, T, int(self.settings.neighbours or 0))
         shortest = np.full((len(X), len(T)), np.inf)
@@ -276,7 +278,10 @@ class LLE(Kernel):
         self._last_weights: tuple[Neighbours, Array] | None = None  # neighbours and weights of the last matrix
 
     def matrix(self, X: Array, run: Runner) -> Array:
-        """Return c I - (I - W)^T (I - W) of the mixing weights W (n, n); raise DataError for an unconnected graph."""
+        """Return the kernel matrix c I - M, M = (I - W)^T (I - W), mixing weights W and c the largest eigenvalue of M.
+
+        Raise DataError if the neighbour graph is not connected, or if there are too few rows for the neighbours.
+        """
         n, count = len(X), int(self.settings.neighbours or 0)
         with_next = neighbours_within(X, count, run)
         neighbours = with_next.closest(count)
@@ -288,11 +293,9 @@ class LLE(Kernel):
         return K
 
     def rounding_norm(self, K: Array, rows: Prepared, run: Runner) -> float:
-        """Return a bound on the norm of the rounding error of K (n, n), from the errors dW of the weights.
+        """Return a bound on the norm of the rounding error of K (n, n), infinite if none is known.
 
-        The result is infinite if no bound is known.
-
-        M changes by at most 2 |I - W| |dW| + |dW|^2, and lambda_max by the same amount.
+        By the errors dW of the weights, M changes by at most 2 |I - W| |dW| + |dW|^2, and lambda_max by as much.
         """
         count = int(self.settings.neighbours or 0)
         if self._last_weights is None or not self._last_weights[0].is_certain(count, rows):
@@ -430,10 +433,9 @@ class LaplacianEigenmap(Kernel):
         return (K + K.T) / 2 - 1.0 / n
 
     def rounding_norm(self, K: Array, rows: Prepared, run: Runner) -> float:
-        """Return a bound on the norm of the rounding error of K (n, n), from the residual R = K L - (I - 1 1^T / n).
+        """Return a bound on the norm of the rounding error of K (n, n), infinite if none is known.
 
-        K = L^+ + R L^+ + (row means of K) 1^T. L is exact if the neighbours are right. The result is infinite if no
-        bound is known.
+        With R = K L - (I - 1 1^T / n), K = L^+ + R L^+ + (row means of K) 1^T. L is exact if the neighbours are right.
         """
         if self._last_graph is None or not self._last_graph[0].is_certain(int(self.settings.neighbours or 0), rows):
             return np.inf
@@ -470,13 +472,13 @@ class LaplacianEigenmap(Kernel):
         return np.full(len(K), np.inf)  # a bound exists for the whole matrix only: see `rounding_norm`
 
     def cross(self, X: Array, T: Array) -> Array:
-        """Return the adjacency A (h, n): 1 for the nearest training rows of each row of X, else 0."""
+        """Return A (h, n), with 1 for the nearest training rows in T (n, d) of each row of X (h, d), else 0."""
         A = np.zeros((len(X), len(T)))
         np.put_along_axis(A, neighbours_in(X, T, int(self.settings.neighbours or 0)).indices, 1.0, axis=1)
         return A
 
     def scores(self, X: Array, T: Array, dual: DualVectors) -> Array:
-        """Return the scores (h, k) of new rows, from the equation L f = mu f; see the module docstring."""
+        """Return the scores (h, k) of the rows X (h, d), from the equation L f = mu f of the module docstring."""
         count = int(self.settings.neighbours or 0)
         neighbours = neighbours_in(X, T, count)
         Z = dual.scores
@@ -485,7 +487,7 @@ class LaplacianEigenmap(Kernel):
         return np.where(neighbours.equal_training_row[:, None], Z[neighbours.indices[:, 0]], smoothed)
 
     def remark(self, values: Array) -> str:
-        """Return a warning about components whose scores change from neighbour to neighbour, or an empty text."""
+        """Return a warning about components whose scores differ much between neighbouring rows, or an empty text."""
         rough = np.flatnonzero(values * SMOOTH_SHARE * float(self.settings.neighbours or 0) < 1.0)
         if not len(rough):
             return ""

@@ -75,7 +75,8 @@ class LandmarkPart(NamedTuple):
 class Landmarks:
     """The prepared landmarks L (m, d), with the factor F (m, r) of the features phi(x) = K(x, L) F.
 
-    Raise DataError if the kernel matrix of the landmarks has no positive eigenvalue.
+    `centred` says that the fit is centred. Raise DataError if the kernel matrix of the landmarks has no positive
+    eigenvalue, and RefusedError if its values overflow or underflow.
     """
 
     def __init__(self, kernel: Kernel, rows: Prepared, run: Runner, *, centred: bool) -> None:
@@ -106,7 +107,7 @@ class Landmarks:
         self._origin: Array = (first_values @ self.F)[0]
 
     def part(self, rows: Prepared) -> LandmarkPart:
-        """Return the sums over the prepared rows (h, d), with the kernel values of a few rows at a time."""
+        """Return the sums over the prepared rows `rows` (h, d); kernel values are computed for a few rows at a time."""
         slices = row_slices(len(rows.Y), len(self.L))
         parts = map(self._slice_part, (rows.take(rows_of_slice) for rows_of_slice in slices))
         return reduce(LandmarkPart.merge, parts)
@@ -169,5 +170,5 @@ class LandmarkAccumulator(Accumulator[Block, LandmarkPart]):
         return self.landmarks.part(self.prepare(block[0]))
 
     def merge(self, one: LandmarkPart, other: LandmarkPart) -> LandmarkPart:
-        """Return the sums of both; overwrites the moments of `one`."""
+        """Return the sums over the rows of `one` followed by those of `other`; overwrites the moments of `one`."""
         return one.merge(other)

@@ -90,7 +90,7 @@ class RidgeTrial(NamedTuple):
     kept: float  # sum of u . J u
 
     def __add__(self, other: Any) -> RidgeTrial:
-        """Return the sums over the rows of both folds, for equal width and ridge."""
+        """Return the trial over the rows of both: `other` has the same width and ridge, and its sums are added."""
         return RidgeTrial(*self[:2], *(a + b for a, b in zip(self[2:], other[2:], strict=True)))
 
 
@@ -253,9 +253,10 @@ class _Ridge:
 
 
 def _cross_validated_trials(Z: Array, Y: Array, steps: _Steps) -> list[RidgeTrial]:
-    """Return a trial for each width and ridge, summed over all rows, by cross-validation with two folds.
+    """Return a trial for each width and ridge, with sums over all rows, by cross-validation with two folds.
 
-    The folds are random, because rows of different kinds may alternate in the input.
+    Each row is reconstructed by a map that was learned from the fold without this row. The folds are random, because
+    rows of different kinds may alternate in the input.
     """
     folds = np.random.default_rng(0).permutation(len(Y)) % 2
     by_fold: list[list[RidgeTrial]] = []

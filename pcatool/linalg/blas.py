@@ -36,7 +36,8 @@ _lock = threading.Lock()
 def one_blas_thread() -> Iterator[None]:
     """Run the body with one BLAS thread in numpy and, if scipy.linalg is loaded, in scipy.
 
-    The setting is global to the process. The numbers from before are restored when the last body of any thread ends.
+    The setting is global to the process. The former numbers of threads are restored when no thread of the process is in
+    such a body any more.
     """
     me = threading.get_ident()
     with _lock:
@@ -53,7 +54,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def load_scipy_linalg() -> Any:
-    """Import scipy.linalg, if it is not loaded, and return it; in a body of `one_blas_thread` it gets one thread."""
+    """Return scipy.linalg, imported on first use; in a body of `one_blas_thread`, its BLAS is set to one thread."""
     import scipy.linalg
 
     with _lock:
@@ -62,7 +63,7 @@ def load_scipy_linalg() -> Any:
 
 
 def _set_blas_threads() -> None:
-    """Set BLAS to one thread while any thread is in a body; afterwards restore the numbers from before."""
+    """Set BLAS to one thread if any thread is in a body of `one_blas_thread`, else restore the former numbers."""
     if _bodies:
         for package in ("numpy", "scipy") if "scipy.linalg" in sys.modules else ("numpy",):
             controls = _openblas(package)
@@ -82,7 +83,7 @@ def _set_blas_threads() -> None:
 def _openblas(package: str) -> tuple[Any, Any] | None:
     """Return the functions that set and get the number of OpenBLAS threads of `package`; None for another BLAS.
 
-    `package` is "numpy" or "scipy", imported already. OpenBLAS is searched in the libraries of its wheel.
+    `package` is "numpy" or "scipy", imported already. OpenBLAS is searched among the libraries of the package's wheel.
     """
     home = sys.modules[package].__file__ or ""
     for path in sorted((Path(home).parent.parent / f"{package}.libs").glob("*openblas*")):
@@ -98,7 +99,7 @@ def _openblas(package: str) -> tuple[Any, Any] | None:
 
 
 def _after_fork() -> None:
-    """In a forked child, forget the bodies of threads that the child does not have, and release the lock."""
+    """In a forked child, forget bodies of `one_blas_thread` in threads that the child lacks, and release the lock."""
     for thread in set(_bodies) - {threading.get_ident()}:
         del _bodies[thread]
     _set_blas_threads()
@@ -111,7 +112,10 @@ os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_i
 def factorise_both(
     first: Callable[[], First], second: Callable[[], Second], *, in_parallel: bool
 ) -> tuple[First, Second]:
-    """Return the results of two factorisations, run in two threads or, to save memory, one after the other."""
+    """Return the results of two factorisations, each with one BLAS thread.
+
+    They run in two threads if `in_parallel`, else one after the other, which takes less memory.
+    """
     with one_blas_thread():
         return run_in_parallel(first, second) if in_parallel else (first(), second())
 

@@ -50,7 +50,7 @@ class CrossMoments(NamedTuple):
     label: Centre  # of the labels; for classes, the means are the shares of rows in each class
     label_squares: Array  # (t,) sum of (y - nu)^2
     cross: Array  # (t, d) sum of (y - nu)(x - mu)^T
-    slots: NDArray[np.intp]  # (t,) which columns of Y the t labels are: a block may lack classes
+    slots: NDArray[np.intp]  # (t,) number of each label's column in Y, from 0: some rows may lack whole classes
 
     @classmethod
     def of_numbers(cls, X: Array, Y: Array, x_origin: Array, y_origin: Array) -> CrossMoments:
@@ -163,9 +163,10 @@ class CrossMoments(NamedTuple):
 
 
 def class_sums(X: Array, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], Array, Array]:
-    """Return class numbers (t,), rows per class (t,) and the sum of the rows of X (n, d) in each class (t, d).
+    """Return t class numbers (t,), the number of rows in each class (t,), and the sum of the rows of X in each (t, d).
 
-    `codes` (n,) are the class numbers of the rows. Up to FEW_CLASSES, classes without rows are included.
+    `codes` (n,) are the class numbers of the rows X (n, d). If there are at most FEW_CLASSES classes, the result
+    includes classes without rows.
     """
     class_count = int(codes.max()) + 1
     if class_count <= FEW_CLASSES:
@@ -179,7 +180,10 @@ def class_sums(X: Array, codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], Arr
 
 
 def _squares(Y: Array, rest: Array) -> Array:
-    """Return the sums of squares (d,) of centred columns Y (n, d), corrected for `rest` (d,), sums that should be 0."""
+    """Return the sums of squares (d,) of centred columns Y (n, d), corrected for the rounding of their means.
+
+    `rest` (d,) are the sums of the columns, which would be 0 without rounding.
+    """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         return np.asarray(np.einsum("ij,ij->j", Y, Y) - rest * (rest / len(Y)))
 
@@ -188,9 +192,11 @@ class ProductMatrix(NamedTuple):
     """M = X^T H Y, or Q = X^T H Ky H X with a label kernel Ky (n, n), and bounds on the errors of its entries."""
 
     values: Array  # M (d, t) for `spectrum_of_cross`, or Q (d, d) for `spectrum_of_quadratic`
-    length: Array  # (d,) lengths of the columns of X
-    norm: Array | float  # (t,) lengths of the columns of Y; or one number, the root of a bound on the norm of Ky
-    rounding: Array  # (d,) the error of entry ij of M is at most rounding_i * length_i * norm_j
+    length: Array  # (d,) lengths of the centred columns of X
+    norm: Array | float  # (t,) lengths of the centred columns of Y; or one number, the root of a bound on |Ky|
+    # (d,) the error of entry ij of M is at most rounding_i * length_i * norm_j, and that of entry ij of Q at most
+    # (rounding_i + rounding_j) * length_i * length_j * norm^2
+    rounding: Array
     rows: int  # number n of rows
     max_rank: int  # largest possible rank in exact arithmetic
     omitted_norm: float = 0.0  # norm of the part of the label kernel that M M^T leaves out
@@ -234,7 +240,7 @@ def _compact(M: Array) -> Array:
 
 
 def _rank(correlations: NDArray[np.floating[Any]], M: ProductMatrix) -> int:
-    """Return the rank of M from its descending singular values after division by the column lengths."""
+    """Return the rank of M; `correlations` are the descending singular values of M / (length_i * norm_j)."""
     size = max(*M.values.shape, math.isqrt(M.rows))
     rank = min(rank_of(correlations, size, upper_median(M.rounding)), M.max_rank)
     if M.omitted_norm:

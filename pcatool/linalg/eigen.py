@@ -64,7 +64,10 @@ SIGNS_AT_ONCE = 1 << 20
 
 
 def fix_signs(B: Array) -> Array:
-    """Return a copy of B (d, k) with the sign of each column such that its first entry of largest size is positive."""
+    """Return a copy of B (d, k) in which some columns are negated, so that the largest entry of each is positive.
+
+    The largest entry is the first of those whose absolute value is within NEARLY_LARGEST of the largest.
+    """
     d, k = B.shape
     signs = np.empty(k)
     step = max(SIGNS_AT_ONCE // d, 1)
@@ -80,8 +83,9 @@ def graded_spectrum_of_scatter(
 ) -> Spectrum:
     """Return the spectrum of S = diag(scale) R diag(scale) by Jacobi, for R (d, d) of unit diagonal.
 
-    `smallest` is the smallest eigenvalue of R within the rank; `rounding` (d,) as for `spectrum_of_scatter`. `values`
-    and `error` are the eigenvalues of S from LAPACK's `eigh` and their error bounds, which can tighten those of Jacobi.
+    `smallest` is the smallest eigenvalue of R within the rank; `rounding` (d,) bounds the errors of S as for
+    `spectrum_of_scatter`. `values` and `error` (d,) are the eigenvalues of S from LAPACK's `eigh` and their error
+    bounds, which can tighten those of Jacobi.
     """
     d, noisiest = len(R), float(rounding.max())
     graded = _jacobi(_cholesky_factor(R, rank) * scale, rank, d, 2 * d * (noisiest + BACKWARD * EPS) / smallest)
@@ -116,12 +120,15 @@ def graded_spectrum_of_factor(
 
 
 def _tightened(graded: Spectrum, values: Array, error: Array) -> Spectrum:
-    """Return `graded`, from Jacobi, with smaller error bounds where LAPACK's `values`, known to `error`, are close."""
+    """Return the spectrum `graded`, from Jacobi, with smaller error bounds where LAPACK's eigenvalues give them.
+
+    `values` are the eigenvalues from LAPACK, and `error` their error bounds.
+    """
     return graded._replace(error=np.minimum(graded.error, np.abs(graded.eigenvalues - values) + error))
 
 
 def _cholesky_factor(R: Array, rank: int) -> Array:
-    """Return G (rank, d) with G^T G = R (d, d), from Cholesky with pivoting, which is accurate for singular R, too."""
+    """Return G (rank, d) with G^T G = R up to rounding, for R (d, d) of this rank, by Cholesky with pivoting."""
     from scipy.linalg import lapack
 
     with one_blas_thread():
@@ -228,10 +235,10 @@ def spectrum_of_scatter(S: Array, rounding: Array, wish: Wish, scale_rounding: A
 
 
 def scatter_spectrum_bytes(d: int) -> int:
-    """Bytes of `spectrum_of_scatter` for d columns, in addition to S.
+    """Return the bytes of `spectrum_of_scatter` for d columns, in addition to S.
 
-    Four matrices for the eigenvectors, and at the same time scaled S and its two copies for the rank. Of a wide matrix,
-    the rank comes first, and then three matrices for the eigenvectors and a quarter of freed memory.
+    Four matrices for the eigenvectors, and at the same time scaled S and its two copies for the rank. For more than
+    WIDE columns, the rank comes first, and then three matrices for the eigenvectors and a quarter of freed memory.
     """
     return SCIPY_BYTES + 26 * d * d if d > WIDE else 8 * 7 * d * d
 
@@ -266,7 +273,7 @@ def all_eigenpairs(S: Array) -> tuple[Array, Array]:
 
 
 def couplings(V: Array, root: Array, rounding: Array) -> tuple[Array, Array]:
-    """Return p and q of `eigenvalue_shifts`, (m,), for the eigenvectors V (d, m) of S; for some columns at a time.
+    """Return p and q (m,), from which `eigenvalue_shifts` bounds errors, for the eigenvectors V (d, m) of S.
 
     `root` (d,) has the square roots of the diagonal of S, `rounding` (d,) the relative errors of its columns.
     """

@@ -53,7 +53,7 @@ class EigenPairs(NamedTuple):
 class Krylov:
     """A Krylov space of a symmetric matrix A (n, n), with an orthonormal basis Q (n, m) and T = Q^T A Q (m, m).
 
-    `apply` is the function V -> A V. The space begins with a random block of vectors, and grows block by block.
+    `apply` is the function V -> A V. The space begins with `block` random vectors; each `step` adds a block of vectors.
     """
 
     def __init__(self, apply: Callable[[Array], Array], n: int, block: int) -> None:
@@ -72,7 +72,7 @@ class Krylov:
         return self._Q[:, : self.m]
 
     def step(self) -> None:
-        """Add the next block V to the space; the block after it spans the part of A V outside the space."""
+        """Add the next block V to the space, and make the block after it, from the part of A V outside the space."""
         V = self._next
         self._append(V)
         W = self._apply(V)
@@ -84,7 +84,7 @@ class Krylov:
         self._next, self._coupling = self._orthonormal(W - self.Q @ H)
 
     def widen(self, count: int) -> None:
-        """Add `count` random vectors to the next block."""
+        """Add `count` random vectors to the block that the next `step` adds to the space."""
         b = self._next.shape[1]
         self._next, _ = self._orthonormal(np.hstack([self._next, self._random(count)]))
         coupling = np.zeros((b + count, self._coupling.shape[1]))
@@ -147,9 +147,9 @@ def leading_pairs(
 ) -> EigenPairs | None:
     """Return the leading eigenpairs of a symmetric matrix (n, n); None if a space of `max_space` vectors is too small.
 
-    `apply` is the function V -> A V of the matrix A. `count_needed` gets the eigenvalues computed so far, and returns
-    the number of pairs to return, or None if more are needed. `fixed_count` is this number if it is known before, or
-    None.
+    `apply` is the function V -> A V of the matrix A. `count_needed` gets the descending eigenvalues computed so far,
+    and returns the number of pairs to return, or None if more eigenvalues are needed. `fixed_count` is this number if
+    it is known beforehand, else None.
     """
     block = (
         fixed_count + EXTRA_VECTORS
@@ -178,7 +178,10 @@ def leading_pairs(
 
 
 def count_for_share(values: Array, total: float, share: float) -> int | None:
-    """Return the least number of leading eigenvalues whose sum is `share` of the `total`; None if all sum to less."""
+    """Return the least number of leading eigenvalues whose sum is at least `share` times `total`.
+
+    `values` are the eigenvalues known so far, descending; return None if the sum of all of these is less.
+    """
     captured = np.cumsum(np.maximum(values, 0.0))
     k = int(np.searchsorted(captured, share * total)) + 1
     return k if k <= len(values) else None

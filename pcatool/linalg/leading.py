@@ -62,8 +62,9 @@ LEAST_GAP = 1e-6
 
 
 def leading_bytes(d: int, k: int | None) -> int:
-    """Bytes of `leading_spectrum` for k components of d columns, in addition to S; None: a share of the variance.
+    """Return the bytes of `leading_spectrum` for k components of d columns, in addition to S.
 
+    `k` is None for a share of the variance.
     The larger of: the matrix M of the proof, or the matrix that LAPACK overwrites, with the eigenvectors and their
     copies; the Lanczos space, which grows by half, with the newest blocks. A share may need all eigenvectors.
     """
@@ -77,9 +78,9 @@ def leading_spectrum(
 ) -> Spectrum:
     """Return the leading eigenpairs of a symmetric positive semidefinite S (d, d), as many as `wish` needs.
 
-    `wish` is a number of components or a share of the trace; `rounding` and `scale_rounding` are as for
-    `eigen.spectrum_of_scatter`; `run` runs the tasks. The spectrum has k eigenvalues from Lanczos, and k + 1 or all
-    from LAPACK.
+    `wish` is a number of components or a share of the trace; `rounding` and `scale_rounding` bound the errors of S as
+    for `eigen.spectrum_of_scatter`; `run` runs the tasks. For k components, the spectrum has k eigenvalues if Lanczos
+    finds them, else k + 1 or all from LAPACK.
     """
     known = _leading_eigenpairs(S, wish, run)
     if known is None:
@@ -100,7 +101,8 @@ def leading_spectrum_of_gram(
 ) -> Spectrum:
     """Return the leading eigenpairs of F^T F from those of F F^T (r, r), for F (r, d) with r < d.
 
-    The parameters are those of `eigen.spectrum_of_gram` and of `leading_spectrum`.
+    `wish` is a number of components or a share of the trace, `run` runs the tasks. `rounding`, `rows` and
+    `scale_rounding` are as for `eigen.spectrum_of_factor`. If Lanczos fails for a share, all r eigenpairs are computed.
     """
     K = inner_products(F, None)
     known = _leading_eigenpairs(K, min(wish, len(K)) if isinstance(wish, int) else wish, run)
@@ -118,7 +120,7 @@ def leading_spectrum_of_gram(
 
 
 class Known(NamedTuple):
-    """Eigenpairs of S times a unit, descending from the largest, and a bound on all eigenvalues after them."""
+    """The leading eigenpairs of S times the number `unit`, largest first, and a bound on all other eigenvalues."""
 
     unit: float
     values: Array  # (m,)
@@ -128,7 +130,11 @@ class Known(NamedTuple):
     route: str  # as in `Spectrum`
 
     def spectrum(self, S: Array, rounding_error: Array, leading: Callable[[int], Array]) -> Spectrum:
-        """Return the spectrum of S; `rounding_error` (m,) bounds the effect of the rounding of S, times the unit."""
+        """Return the spectrum of S, with eigenvalues of S itself, no longer times the unit.
+
+        `rounding_error` (m,) bounds the effect of the rounding of S on the eigenvalues, times the unit; `leading` maps
+        k to the first k eigenvectors.
+        """
         m, error = len(self.values), self.error + rounding_error
         rank = count_positive(self.values - error, m)
         values = clip_eigenvalues(self.values, rank) / self.unit
@@ -143,7 +149,10 @@ def _squared_shares(S: Array) -> float:
 
 
 def _leading_eigenpairs(S: Array, wish: int | float, run: Runner) -> Known | None:
-    """Return the leading eigenpairs of S that `wish` needs; None if all must be computed."""
+    """Return the leading eigenpairs of S that `wish` needs, by Lanczos or LAPACK; None if all must be computed.
+
+    `wish` is a number of components or a share of the trace.
+    """
     doing("solving")
     d = len(S)
     with one_blas_thread():
@@ -163,9 +172,9 @@ def _leading_eigenpairs(S: Array, wish: int | float, run: Runner) -> Known | Non
 
 
 def _by_lanczos(apply: Callable[[Array], Array], d: int, total: float, wish: int | float) -> EigenPairs | None:
-    """Return the leading eigenpairs of a matrix (d, d) by Lanczos; None if its space would be too large.
+    """Return the leading eigenpairs of a matrix (d, d) by Lanczos; None if Lanczos would need too many vectors.
 
-    `apply` multiplies by the matrix, and `total` is its trace.
+    `apply` multiplies by the matrix; `total` is its trace. `wish` is a number of components or a share of the trace.
     """
 
     def count_needed(values: Array) -> int | None:
@@ -180,8 +189,9 @@ def _by_lanczos(apply: Callable[[Array], Array], d: int, total: float, wish: int
 
 
 def _proved(S: Array, unit: float, pairs: EigenPairs, apply: Callable[[Array], Array], run: Runner) -> Known | None:
-    """Return the `pairs`, if it is proved that they are the leading ones of S times `unit`, else None.
+    """Return the `pairs` as `Known`, if it is proved that they are the leading ones of S times `unit`, else None.
 
+    `apply` multiplies by S times `unit`, and `run` runs the tasks of the proof.
     k eigenvalues lie, in order, within the norm of the residual of the k values (Kahan 1967; Parlett 1980, 11.5). They
     are the leading ones if all others are below the last value by more than this norm.
     """
@@ -244,7 +254,8 @@ def is_positive_definite(M: Array, run: Runner) -> bool:
 def _by_lapack(S: Array, unit: float, k: int) -> Known | None:
     """Return the k leading eigenpairs of S times `unit` by LAPACK; None if its bisection finds fewer.
 
-    It loses some where many eigenvalues are equal to the last digit, as those of a table of 0 and 1 for each class.
+    The bisection loses some eigenvalues where many are equal to the last digit, as for columns of 0 and 1, one for each
+    class.
     """
     doing("solving")
     linalg, d = load_scipy_linalg(), len(S)

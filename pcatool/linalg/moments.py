@@ -181,8 +181,9 @@ class Centre(NamedTuple):
         return off, product
 
     def divisor_error(self, ddof: int, *, reliability: bool) -> float:
-        """Return the relative error bound of `divisor`; infinite if the divisor is not above 0.
+        """Return the relative error bound of `divisor(ddof)`; infinite if the divisor is not above 0.
 
+        `reliability` says that the weights are reliability weights, not frequencies.
         When rows are removed, the bound grows: the errors of the sum of weights remain, and the sum becomes smaller.
         """
         divisor = self.divisor(ddof, reliability=reliability)
@@ -195,9 +196,9 @@ class Centre(NamedTuple):
         return off + EPS if off else 0.0
 
     def divisor(self, ddof: int, *, reliability: bool) -> float:
-        """Return the divisor of the variance: W - ddof, with W the number of rows or the sum of their weights.
+        """Return the divisor of the variance: W - ddof, with W the number of rows or the sum of their weights w.
 
-        Reliability weights with ddof 1 give W - sum w^2 / W.
+        With ddof 1 and `reliability`, for reliability weights, the divisor is W - sum w^2 / W.
         """
         return self.pairs / self.weight if reliability and ddof == 1 else self.weight - ddof
 
@@ -220,8 +221,8 @@ def center_block(
 ) -> tuple[Centre, Array, Array]:
     """Return the centre of the rows X (n, d), the centred rows times sqrt(w), and the weighted sum of the centred rows.
 
-    This sum (d,) would be 0 without rounding. `origin` (d,) is subtracted from the rows first. `out` (n, d), which may
-    be X, is overwritten by the second result.
+    This sum (d,) would be 0 without rounding. `w` (n,) are the weights; without weights, each is 1. `origin` (d,) is
+    subtracted from the rows first. `out` (n, d), which may be X, is overwritten by the second result.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         Y = np.subtract(X, origin, out=out)

@@ -64,9 +64,10 @@ AT_ONCE = 32
 
 
 def check_sums(sums: RowSums, rounding: Array, mean: Array, variances: Array, divisor: float) -> None:
-    """Raise ModelError if the sums contradict the column means and variances (d,), or their error bounds are below 0.
+    """Raise ModelError if the sums contradict the column means `mean` (d,) or the column variances (d,) of a model.
 
-    `variances` times `divisor` are the sums of squares. A scatter must also be symmetric and in bounds.
+    Also raise it if an error bound in `rounding` (see the table of the module) is below 0, or if a scatter S is not
+    symmetric or has an |S_ij| above sqrt(S_ii S_jj). `variances` times `divisor` are the sums of squares.
     """
     squares = sums.squares
     of_features = rounding[: len(squares)]
@@ -84,7 +85,7 @@ def check_sums(sums: RowSums, rounding: Array, mean: Array, variances: Array, di
 
 
 def _check_products(S: Array, length: Array) -> None:
-    """Raise ModelError unless S (d, d) is symmetric and |S_ij| <= length_i length_j, for `length` (d,)."""
+    """Raise ModelError unless S (d, d) is symmetric and |S_ij| <= length_i length_j, both up to TOTAL_TOLERANCE."""
     for first in range(0, len(S), AT_ONCE):
         rows, others = slice(first, first + AT_ONCE), slice(first, None)
         products, bound = S[rows, others], np.outer(length[rows], length[others])
@@ -95,9 +96,11 @@ def _check_products(S: Array, length: Array) -> None:
 
 
 def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
-    """Raise ModelError unless the shapes of the arrays fit together and all values are finite and in range.
+    """Raise ModelError unless the shapes of the arrays of a model file fit together, and all values are valid.
 
-    `kind` is the array that holds the products: "scatter", "factor" or "cross".
+    `arrays` maps names of KINDS to arrays; `kind` is the array that holds the products: "scatter", "factor" or "cross".
+    Values must be finite, sums of weights possible, error bounds and sums of squares of labels not below 0, shares of
+    classes above 0 with sum 1, and names of classes different.
     """
     d = arrays["rounding"].size - (kind == "cross")
     shapes = {
@@ -158,11 +161,12 @@ STEP = 3.0
 class Statistic(NamedTuple):
     """Sums over rows with bounds on their rounding errors; kept in a model for update, merge, subtract and refit.
 
-    `summed` builds it after a fit, `of` from a model file; `merged`, `subtract`, `without` and `take` from others.
+    `summed` makes a statistic after a fit, `of` from a model file; `merged`, `subtract`, `without` and `take` make one
+    from other statistics.
     """
 
     sums: RowSums  # with origin 0
-    rounding: Array  # as in the table above: (d,), or with labels (d + 1,)
+    rounding: Array  # as in the table of the module: (d,), or with labels (d + 1,)
     classes: tuple[str, ...] = ()  # names of the classes whose 0/1 indicator columns are the labels
     # (2, d) error bounds of the means, and the part of these bounds that comes from rounding when the mean was updated
     # and not from errors of cells; None if `rounding` covers both.
@@ -170,10 +174,10 @@ class Statistic(NamedTuple):
 
     @classmethod
     def summed(cls, sums: RowSums, rounding: Array, classes: tuple[str, ...] = ()) -> Statistic:
-        """Return the statistic of sums about any origin, such as the first row.
+        """Return the statistic of `sums`, converted to the origin 0 from any other, such as the first row.
 
         `rounding` (d,) is the relative rounding error of the centred cells of each column; with labels (d + 1,), and
-        the last entry is for all labels.
+        the last entry is for all labels. `classes` are the names of the classes, if the labels are classes.
         """
         if isinstance(sums, CrossMoments):
             sums = sums._replace(label=sums.label.with_origin_zero())
@@ -194,7 +198,7 @@ class Statistic(NamedTuple):
 
     @property
     def update_error(self) -> Array:
-        """Error bound (d,) of the means from merging and removing rows; the part of `mean_error` not due to cells."""
+        """Part (d,) of `mean_error` that comes from merging and removing rows, not from errors of cells."""
         return np.zeros(len(self.sums.squares)) if self.mean_errors is None else self.mean_errors[1]
 
     @property
@@ -213,7 +217,10 @@ class Statistic(NamedTuple):
         return sum(array.nbytes for array in self.arrays().values())
 
     def merged(self, other: Statistic) -> Statistic:
-        """Return the statistic of these rows followed by the rows of `other`."""
+        """Return the statistic of these rows followed by the rows of `other`; changes neither.
+
+        If one of both has a scatter and the other a triangular factor, the result has a scatter.
+        """
         one, two, classes = self._aligned(other)
         left, right = one.sums, two.sums
         sums = deepcopy(left).merge(right)
@@ -235,13 +242,13 @@ class Statistic(NamedTuple):
     def subtract(self, other: Statistic) -> Statistic:
         """Return the statistic of these rows without the rows of `other`; a triangular factor becomes a scatter.
 
-        If the rows of `other` are not among these rows, a sum of squares may be below 0 by more than rounding; the
-        caller must check this.
+        Classes without rows are left out. If the rows of `other` are not among these rows, a sum of squares may be
+        below 0 by more than rounding; the caller must check this.
 
-        The error of entry ij is at most 2 sqrt(e_i e_j) with e_i = rounding_i S_ii. By Cauchy's inequality the error of
-        a sum or difference of two matrices is bounded in the same way, with e_i the sum of both. So adding and then
-        removing rows leaves no more than the rounding of these rows. The error of the removed rows is increased first,
-        because these rows may have larger squares about the mean of the remaining rows than about the mean of all rows.
+        The error of entry S_ij is at most 2 sqrt(e_i e_j) with e_i = rounding_i S_ii. By Cauchy's inequality the error
+        of a sum or difference of two matrices is bounded in the same way, with e_i the sum of both. Both are increased
+        first, because the removed rows may have larger squares about the mean of the remaining rows than about the mean
+        of all rows.
         """
         one, two, classes = self._aligned(other)
         one, two = one._with_scatter(), two._with_scatter()
@@ -293,7 +300,7 @@ class Statistic(NamedTuple):
         return self if covered else self._replace(mean_errors=np.stack([off, update_error]))
 
     def without(self, columns: NDArray[np.intp]) -> Statistic:
-        """Return a copy in which the columns at these indices are constant."""
+        """Return a copy in which the columns at these indices count as constant: their sums of squares are 0."""
         rounding = self.rounding.copy()
         rounding[columns] = EPS
         varies = self.centre.varies.copy()
@@ -311,7 +318,10 @@ class Statistic(NamedTuple):
         )
 
     def _with_scatter(self) -> Statistic:
-        """Return the statistic with a scatter in place of a triangular factor, which loses half of the digits."""
+        """Return the statistic with the scatter R^T R in place of a triangular factor R, if it has one.
+
+        Small eigenvalues of the scatter have half as many right digits.
+        """
         if not isinstance(self.sums, Triangle):
             return self
         return self._replace(sums=self.sums.moments(), rounding=product_rounding(self.rounding))
@@ -319,7 +329,8 @@ class Statistic(NamedTuple):
     def _aligned(self, other: Statistic) -> tuple[Any, Any, tuple[str, ...]]:
         """Return both statistics with sums that can be merged, and the classes of both in order of first appearance.
 
-        The labels of `other` are renumbered by these classes; a factor becomes a scatter if the other sums are one.
+        The labels of `other` are renumbered by these classes. A triangular factor becomes a scatter if the other
+        statistic has a scatter.
         """
         one, two = self, other
         if isinstance(one.sums, Moments) or isinstance(two.sums, Moments):
@@ -356,9 +367,9 @@ class Statistic(NamedTuple):
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]], rows: int) -> Statistic | None:
-        """Return the statistic of the `rows` rows of a model file, from its arrays; None if it has no sums.
+        """Return the statistic of a model that was fitted to `rows` rows, from the arrays of its file.
 
-        Raise ModelError for arrays that contradict each other.
+        Return None if the file holds no sums. Raise ModelError for arrays that are missing or contradict each other.
         """
         kind = [name for name in ("scatter", "factor", "cross") if name in arrays]
         if not kind:
@@ -388,7 +399,10 @@ class Statistic(NamedTuple):
         return cls(_varying(sums, arrays["rounding"]), arrays["rounding"], classes, arrays.get("means_error"))
 
     def product(self, V: Array) -> Array:
-        """Return the scatter, or X^T H Y Y^T H X with labels, times V (d, k); uncertain columns count as constant."""
+        """Return the scatter times V (d, k); with labels Y of features X, return X^T H Y Y^T H X V, where H centres.
+
+        The columns `uncertain_columns` count as constant.
+        """
         sums = self.without(self.uncertain_columns).sums if len(self.uncertain_columns) else self.sums
         match sums:
             case Moments():
@@ -398,16 +412,16 @@ class Statistic(NamedTuple):
         return sums.cross.T @ (sums.cross @ V)
 
     def check(self, mean: Array, variances: Array, divisor: float) -> None:
-        """Like `check_sums`, for the sums of this statistic."""
+        """Raise ModelError if the sums contradict the column means or variances (d,) of the model; see `check_sums`."""
         check_sums(self.sums, self.rounding, mean, variances, divisor)
 
 
 def product_rounding(rounding: Array) -> Array:
-    """Return a (d,) such that products of columns i and j have a relative error of at most 2 sqrt(a_i a_j).
+    """Return a (d,) such that the inner product of columns i and j has a relative error of at most 2 sqrt(a_i a_j).
 
     `rounding` (d,) is the relative error of each column, so the error of the product, relative to the product of the
     lengths, is at most rounding_i + rounding_j. By Cauchy's inequality, a_i = (t + rounding_i^2 / t) / 2 suffices for
-    every t > 0.
+    every t > 0. Entries of UNKNOWN_ROUNDING or more are returned unchanged.
     """
     known = rounding[rounding < UNKNOWN_ROUNDING]
     t = float(known.max()) if len(known) else 1.0
@@ -438,7 +452,7 @@ def _pairs(rows: int) -> float:
 
 
 def _centre(rows: int, weight: Array, means: Array, errors: Iterable[float]) -> Centre:
-    """Return the centre with origin 0 of the arrays `weights`, `means` and `weights_error` of a model file."""
+    """Return the centre of `rows` rows with origin 0, from the arrays weights, means and weights_error of a file."""
     zeros, (off, pairs_off) = np.zeros(means.shape[1]), map(float, errors)
     return Centre(rows, float(weight[0]), float(weight[1]), zeros, means[0], means[1], zeros > 0, off, pairs_off)
 
@@ -452,10 +466,10 @@ def _differing(one: Centre, other: Centre) -> NDArray[np.bool_]:
 
 
 def _varying(sums: Any, rounding: Array, varies: NDArray[np.bool_] | None = None) -> Any:
-    """Return a copy of the sums with the mask `centre.varies` set to `varies` (d,), and for labels likewise.
+    """Return a copy of the sums with the mask `centre.varies` set to `varies` (d,).
 
-    Without `varies`, columns with a sum of squares above 0 vary. Columns whose `rounding` is at least
-    UNKNOWN_ROUNDING count as constant.
+    Without `varies`, columns with a sum of squares above 0 vary, and so do labels in any case. Columns and labels whose
+    `rounding` is at least UNKNOWN_ROUNDING count as constant.
     """
     covered = rounding < UNKNOWN_ROUNDING
     varies = sums.squares > 0 if varies is None else varies
@@ -466,7 +480,10 @@ def _varying(sums: Any, rounding: Array, varies: NDArray[np.bool_] | None = None
 
 
 def _without_empty(sums: CrossMoments, classes: tuple[str, ...]) -> tuple[CrossMoments, tuple[str, ...]]:
-    """Return sums and names without the classes that have no rows; shares are recomputed from whole counts."""
+    """Return the sums and the names without the classes that have no rows.
+
+    The shares of the other classes are computed again from whole numbers of rows, to be free of rounding error.
+    """
     n = sums.centre.rows
     counts = np.rint((sums.label.high + sums.label.low) * n)
     kept = np.flatnonzero(counts)  # keeps counts below 0, which show that the removed rows were not in the sums

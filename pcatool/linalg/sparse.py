@@ -75,13 +75,16 @@ class SparseRows(NamedTuple):
         )
 
     def cut(self, cells: int) -> list[tuple[int, int]]:
-        """Return (first, last) row ranges of about `cells` cells and at least one row each."""
+        """Return consecutive ranges of rows, (first, last) with last exclusive, of about `cells` cells each.
+
+        A range has at least one row.
+        """
         marks = np.arange(0, len(self.values) + cells, cells)
         ends = np.unique(np.append(np.searchsorted(self.starts, marks[:-1]), [0, self.n]))
         return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
 
     def matrix(self, values: Array | None = None) -> csr_array:
-        """Return a SciPy csr_array (n, d); `values` (cells,) replaces the stored values if given."""
+        """Return a SciPy csr_array (n, d), absent cells as 0; `values` (cells,) replaces the stored values if given."""
         from scipy.sparse import csr_array
 
         return csr_array((self.values if values is None else values, self.columns, self.starts), (self.n, self.d))
@@ -186,7 +189,7 @@ class ShiftedRows(NamedTuple):
         return self.cells.n
 
     def uncentered(self) -> ShiftedRows:
-        """Return the uncentred rows: F + 1 mean^T."""
+        """Return the uncentred rows F + 1 mean^T, in the same sparse form; then F stands for these rows."""
         return self._replace(shift=self.shift - self.centre.mean)
 
     def scaled(self, scale: Array) -> ShiftedRows:

@@ -87,9 +87,10 @@ class Spectrum(NamedTuple):
     squared_shares: float | None = None
 
     def resized(self, count: int) -> Spectrum:
-        """Return the spectrum cut or padded with zeros to `count` eigenvalues, if all are known.
+        """Return the spectrum cut, or padded with zeros, to `count` eigenvalues.
 
-        Padding is for frequency weights: the observations, and so the eigenvalues, can outnumber the weighted rows.
+        If only the leading eigenvalues are known, they are cut but not padded. Padding is for frequency weights: the
+        observations, and so the eigenvalues, can outnumber the weighted rows.
         """
         m = len(self.eigenvalues)
         if count > m and self.squared_shares is not None:
@@ -117,12 +118,13 @@ def rank_of(values: NDArray[np.floating[Any]], size: int, rounding: float = 0.0)
 
 
 def safe_divisors(length: Array) -> Array:
-    """Return lengths that are safe as divisors: 0 is replaced by 1."""
+    """Return the lengths with 1 in place of 0, so that they can be divisors."""
     return np.where(length > 0, length, 1.0)
 
 
 def upper_median(values: Array) -> float:
-    """Return the median; the upper of the two middle values if their number is even. numpy.median imports more."""
+    """Return the median of the values; if their number is even, the upper of the two middle values."""
+    # numpy.median imports more modules
     return float(np.partition(values, len(values) // 2)[len(values) // 2])
 
 
@@ -155,9 +157,10 @@ def has_enough_digits(values: Array, error: Array, rank: int, wish: Wish) -> boo
 
 
 def finds_leading(size: int, wish: Wish, which: str) -> bool:
-    """Return whether only the leading eigenvalues of a matrix (size, size) are computed; a rule needs all.
+    """Return whether only the leading eigenvalues of a matrix (size, size) are computed, not all.
 
-    `which` is the value of --eigenvalues.
+    `wish` are the requested components; a rule needs all eigenvalues. `which` is the value of --eigenvalues: all, kept
+    or auto, which depends on the size and on the number of components.
     """
     if isinstance(wish, str) or which == "all":
         return False
@@ -167,7 +170,7 @@ def finds_leading(size: int, wish: Wish, which: str) -> bool:
 
 
 def most_leading(d: int) -> int:
-    """Return the largest number of components of d columns that Lanczos computes; LAPACK computes more."""
+    """Return the largest number of components of d columns that are left to Lanczos; more are left to LAPACK."""
     return d // COLUMNS_PER_COMPONENT
 
 
@@ -248,10 +251,11 @@ ROUNDED = 1 + 1e-9
 
 
 def eigenvalue_shifts(values: Array, p: Array, q: Array, r: Array | None = None, *, rank: int | None = None) -> Array:
-    """Return bounds (d,) on how far descending eigenvalues (d,) move by an error bounded by N.
+    """Return bounds (d,) on how far the descending eigenvalues `values` (d,) of a matrix move by errors of its entries.
 
-    N_ij = p_i q_j + q_i p_j + r_i r_j with p, q, r (d,), as in the docstring of the module. Past `rank` the bounds are
-    valid but not sharp. The bounds are infinite if the largest eigenvalue is not positive and finite.
+    In the basis of the eigenvectors, the error of entry ij is at most N_ij = p_i q_j + q_i p_j + r_i r_j with p, q, r
+    (d,), as in the docstring of the module. Past `rank` the bounds are valid but not sharp. The bounds are infinite if
+    the largest eigenvalue is not positive and finite.
     """
     largest = float(values[0])
     if not (largest > 0 and np.isfinite(largest)):

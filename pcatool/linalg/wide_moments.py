@@ -67,9 +67,10 @@ def _add_products(scatter: Array, Y: Array, left: Array, right: Array, run: Runn
 
 
 def _centered(X: Array, w: Array | None, origin: Array, run: Runner) -> tuple[Centre, Array]:
-    """Centre the rows X (n, d) in place and multiply them by sqrt(w); return their centre and the sums left over (d,).
+    """Centre the rows X (n, d) in place and multiply them by sqrt(w); return their centre and a vector (d,).
 
-    The results are those of `center_block`, computed for some columns at a time.
+    The vector is the weighted sum of the centred rows, which would be 0 without rounding. The results are those of
+    `center_block`, computed for some columns at a time.
     """
 
     def center(columns: slice) -> tuple[Centre, Array]:

@@ -132,7 +132,7 @@ def link_columns(observed: Mask) -> Groups:
 
 
 def link_columns_of_cells(table: SparseRows) -> Groups:
-    """Like `link_columns`, for rows in compressed form."""
+    """Group columns that are observed together, like `link_columns`, for rows in compressed form."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -145,7 +145,7 @@ def link_columns_of_cells(table: SparseRows) -> Groups:
 
 
 def join_groups(one: Groups, other: Groups) -> Groups:
-    """Return the groups of columns that share a group in `one` or in `other`, or through a chain of such columns."""
+    """Return the groups (d,) of columns after merging all groups of `one` and `other` that have a column in common."""
     first = one
     while True:
         least = first.copy()

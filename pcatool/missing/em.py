@@ -105,9 +105,9 @@ def start(product: Callable[[Array], Array], census: Census, variances: Array, k
 
 
 def _leading_space(covariance: Callable[[Array], Array], d: int, width: int, seed: int) -> Array:
-    """Return an orthonormal basis (d, width) of the approximate leading eigenspace, by power iteration.
+    """Return an orthonormal basis (d, width) of the approximate leading eigenspace of a covariance matrix.
 
-    `covariance` multiplies a matrix (d, width) by the covariance.
+    `covariance` multiplies a matrix (d, width) by the covariance, for a power iteration from a random start.
     """
     V = np.random.default_rng(seed).standard_normal((d, width))
     for _ in range(POWER_ITERATIONS):
@@ -126,10 +126,10 @@ MOST_STEPS = 1000
 
 
 def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
-    """Estimate the passes over the rows and the memory of `fit_em` with k components of d columns.
+    """Return the passes over the rows and the memory of `fit_em` with k components of d columns.
 
-    Without `cells`: for rows in blocks; their number does not matter. With `cells`: for these rows in compressed form,
-    whose own memory is included.
+    Without `cells`, the estimate is for any number of rows in blocks. With `cells`, it is for these rows in compressed
+    form, whose own memory is included.
     """
     sums = 8 * d * (k + 1) * (k + 4) // 2
     if cells is None:  # each thread has a slab of its own; freed matrices of the first pass, up to eight, leave holes
@@ -153,7 +153,7 @@ def estimate(d: int, k: int, cells: SparseRows | None = None) -> Estimate:
 
 
 def _slab_bytes(cells: SparseRows, first: int, last: int, k: int) -> int:
-    """Return the bytes of the numbers gathered for the cells in rows first to last, with k components."""
+    """Return the bytes of the numbers gathered for the cells in rows first to last (exclusive), with k components."""
     return 24 * int(cells.starts[last] - cells.starts[first]) * (k + 2) + 32 * (last - first) * (k + 1) ** 2
 
 
@@ -224,9 +224,10 @@ def check_number(k: int, census: Census, problem: Problem) -> None:
 
 
 def most_components(census: Census, problem: Problem) -> int:
-    """Largest number of components that can be fitted; 0 if there are too few observed cells for one component.
+    """Return the largest number of components that can be fitted; 0 if observed cells are too few for one component.
 
-    At most the number of rows and of columns. With missing cells, there must be more observed cells than parameters.
+    The number is at most that of the rows and that of the columns. With missing cells, the model must also have fewer
+    parameters than there are observed cells.
     """
     bound, cells = min(census.rows, problem.d), int(census.cells.sum())
     if census.complete:
@@ -284,7 +285,7 @@ class CompleteRowsAccumulator(Accumulator[Block, Moments | None]):
         return self.of_complete.of_block((X, w))
 
     def merge(self, one: Moments | None, other: Moments | None) -> Moments | None:
-        """Return the moments of the rows of both; overwrites the scatter of `one`."""
+        """Return the moments of the rows of `one` and `other` together, None without rows; overwrites `one`."""
         return other if one is None else one if other is None else one.merge(other)
 
 
@@ -359,7 +360,7 @@ class EMFit(NamedTuple):
     proved: bool = False  # whether `error` is a bound
 
     def bounded(self) -> EMFit:
-        """Return the fit with bounds as its `error`, after a few more passes; without bounds the same fit."""
+        """Return a copy with bounds as its `error`, from a few more passes; if there are no bounds, return this fit."""
         error = self.distance()
         return self if error is None else self._replace(error=error, proved=True)
 

@@ -101,7 +101,7 @@ def ddof_factor(census: Census, problem: Problem) -> float:
 
 
 def rounding_of(census: Census, problem: Problem) -> tuple[float, float]:
-    """Return bounds on the relative rounding error of n - ddof: of all rows, and the largest of all columns.
+    """Return two bounds on the relative rounding error of n - ddof: for all rows, and the largest for a single column.
 
     Both are 0 without weights or with ddof 0. The second is 0 if the columns are not standardised.
     """
@@ -219,7 +219,7 @@ def _inverse(L: Array) -> Array:
 def pack_products(Z: Array) -> Array:
     """Return the products z_i z_j with i <= j of the entries of each column of Z (m, h), (m (m + 1) / 2, h).
 
-    They are in the order of an upper triangle, row by row.
+    The products are in the order of an upper triangle, row by row.
     """
     i, j = np.triu_indices(len(Z))
     return np.asarray(Z[i] * Z[j])
@@ -291,7 +291,8 @@ class EMSums(NamedTuple):
 class Slope(NamedTuple):
     """Gradient of the log-likelihood at the parameters `at`, and the curvature of the expected log-likelihood.
 
-    Both follow from the normal equations of each row of W, with the entry of mu of its column if that is a parameter.
+    Both follow from normal equations, one system for each column of the table: for its row of W and, if the mean is a
+    parameter, its entry of mu.
     """
 
     at: Parameters
@@ -322,7 +323,7 @@ class Slope(NamedTuple):
         return self._vector(self.rest / self.at.noise, (self.squares / self.at.noise - self.cells) / 2)
 
     def scaled(self, gradient: Array) -> Array:
-        """Return a gradient (d k + d + 1,) divided by the curvature of the expected log-likelihood: a Newton step."""
+        """Return `gradient` (d k + d + 1,) divided by the curvature of the expected log-likelihood: a Newton step."""
         d, k = self.at.W.shape
         rest = np.column_stack([gradient[: d * k].reshape(d, k), gradient[d * k : -1]])[:, : self.rest.shape[1]]
         return self._vector(self.at.noise * self._solved(rest), 2 * float(gradient[-1]) / self.cells)

@@ -55,7 +55,7 @@ class StepAccumulator(Accumulator[Item, EMSums]):
         return self.function(block)
 
     def merge(self, one: EMSums, other: EMSums) -> EMSums:
-        """Return the sums over the rows of both."""
+        """Return the sums over the rows of `one` and `other` together."""
         return one.merge(other)
 
 
@@ -67,7 +67,7 @@ class Blocks(NamedTuple):
     result: int  # bytes of one `EMSums`
 
     def sums(self, at: Parameters, center: bool) -> EMSums:
-        """Return the sums of an EM step at these parameters; `center`: the mean is a parameter."""
+        """Return the sums of an EM step at the parameters `at`; `center` says that the mean is a parameter."""
 
         def of_block(block: Block) -> EMSums:
             X, w = block
@@ -76,7 +76,10 @@ class Blocks(NamedTuple):
         return self.rows.reduce(StepAccumulator(of_block, self.result))
 
     def second_derivatives(self, at: Parameters, center: bool) -> Array:
-        """Return the second derivatives of the log-likelihood, (p, p) as from `likelihood.second_derivatives`."""
+        """Return the second derivatives (p, p) of the log-likelihood by the p parameters, at the parameters `at`.
+
+        `center` says that the mean is a parameter. The order is that of `likelihood.second_derivatives`.
+        """
 
         def of_block(block: Block) -> Array:
             X, w = block
@@ -85,7 +88,10 @@ class Blocks(NamedTuple):
         return self.rows.reduce(ArraySum(of_block, 8 * parameter_count(len(at.W), at.W.shape[1], center) ** 2))
 
     def product(self, V: Array) -> Array:
-        """Return Y^T Y V, weighted, for the rows Y in the units of EM with 0 in the missing cells; V is (d, m)."""
+        """Return Y^T diag(w) Y V for V (d, m), with the rows Y in the units of EM and 0 in their missing cells.
+
+        w are the weights of the rows, by default 1.
+        """
 
         def of_block(block: Block) -> Array:
             X, w = block
@@ -98,7 +104,10 @@ class Blocks(NamedTuple):
 
 
 def _of_rows(Y: Array, w: Array | None, at: Parameters, center: bool) -> EMSums:
-    """Return the sums of an EM step of a block Y (h, d), in the units of EM, with weights (h,); a slab at a time."""
+    """Return the sums of an EM step of a block Y (h, d), in the units of EM, with weights (h,), at the parameters `at`.
+
+    `center` says that the mean is a parameter. A slab of rows is worked on at a time.
+    """
     w = np.ones(len(Y)) if w is None else w
     height = max(BLOCK_SLAB // max(at.W.shape[1] ** 2, Y.shape[1]), FEWEST_ROWS)
     slabs = range(0, len(Y), height)
@@ -179,12 +188,12 @@ class Cells(NamedTuple):
         return cls([Slab(part, part.matrix(ones[: len(part.values)])) for part in parts], engine)
 
     def sums(self, at: Parameters, center: bool) -> EMSums:
-        """Return the sums of an EM step at these parameters; like `Blocks.sums`."""
+        """Return the sums of an EM step at the parameters `at`; `center` says that the mean is a parameter."""
         WW = np.ascontiguousarray(pack_products(at.W.T).T)
         return self.engine.reduce(self.slabs, StepAccumulator(lambda slab: _of_slab(*slab, at, WW, center)))
 
     def second_derivatives(self, at: Parameters, center: bool) -> Array:
-        """Return the second derivatives of the log-likelihood, (p, p); like `Blocks.second_derivatives`."""
+        """Return the second derivatives (p, p) of the log-likelihood at the parameters `at`, as in `Blocks`."""
         return self.engine.reduce(self.slabs, ArraySum(lambda slab: _curvature_of_slab(slab.cells, at, center)))
 
     def product(self, V: Array) -> Array:
@@ -205,9 +214,10 @@ def _curvature_of_slab(cells: SparseRows, at: Parameters, center: bool) -> Array
 
 
 def _of_slab(cells: SparseRows, observed: csr_array, at: Parameters, WW: Array, center: bool) -> EMSums:
-    """Return the sums of an EM step of one slab.
+    """Return the sums of an EM step of the rows of one slab, at the parameters `at`.
 
     `observed` (n, d) has 1 in each observed cell; `WW` (d, k (k + 1) / 2) holds the products W_ci W_cj with i <= j.
+    `center` says that the mean is a parameter.
     """
     W, mu, noise = at
     k = W.shape[1]

@@ -67,7 +67,7 @@ class Point(NamedTuple):
 
 
 class Optimum(NamedTuple):
-    """Result of `maximize`."""
+    """Result of `maximize`: the last accepted point, and the path to it."""
 
     end: Point  # the last accepted point
     earlier: Parameters  # parameters SPAN accepted points before the end, or the start
@@ -208,10 +208,10 @@ def affordable(n: int, d: int, k: int, center: bool) -> bool:
 
 
 def second_derivatives(Y: Array, w: Array | None, at: Parameters, center: bool) -> Array:
-    """Second derivatives of the log-likelihood of rows Y (n, d) with NaN in the missing cells, (p, p).
+    """Return the second derivatives (p, p) of the log-likelihood of rows Y (n, d) with NaN in the missing cells.
 
-    `w` (n,) are weights; p is `parameter_count`. The order of the parameters is each row of W, followed by its entry of
-    mu if `center`; the logarithm of the noise is last.
+    `w` (n,) are weights, None for 1; p is `parameter_count`. The parameters are, for each column, its row of W followed
+    by its entry of mu if `center`; the logarithm of the noise is last.
     """
     w = np.ones(len(Y)) if w is None else w
     d, k = at.W.shape
@@ -288,9 +288,9 @@ def _of_slab(Y: Array, w: Array, at: Parameters, center: bool) -> tuple[Array, .
 
 
 def distance(likelihood: Likelihood, end: Parameters) -> Array | None:
-    """Bound how far each eigenvalue of W W^T + sigma^2 I at `end` is from its value at the maximum, (d,).
+    """Return bounds (d,) on how far each eigenvalue of W W^T + sigma^2 I at `end` is from its value at the maximum.
 
-    Return None if there is no bound.
+    Return None if there are no bounds.
     """
     try:
         return _distance(likelihood, end)
@@ -375,7 +375,7 @@ class _Frame(NamedTuple):
         return np.asarray(np.linalg.inv(K))
 
     def gradient(self, slope: Slope) -> Array:
-        """Gradient of the log-likelihood in these coordinates, (p,)."""
+        """Return the gradient (p,) of the log-likelihood in these coordinates, from the `slope` at some parameters."""
         rows = np.linalg.solve(self.root, slope.rest[:, :, None] / slope.at.noise).ravel()
         return self._without_rotations(
             np.append(rows, (slope.squares / slope.at.noise - slope.cells) / 2 / self.of_noise)
@@ -395,7 +395,7 @@ class _Frame(NamedTuple):
 
 
 def _largest_change(one: Parameters, other: Parameters) -> Array:
-    """Bound how much each eigenvalue of W W^T + sigma^2 I differs between two sets of parameters, (d,).
+    """Return bounds (d,) on how much each eigenvalue of W W^T + sigma^2 I differs between two sets of parameters.
 
     A singular value s of W changes by at most |dW| (Weyl), its square by at most 2 s |dW| + |dW|^2.
     """

@@ -69,7 +69,7 @@ class PairSums(NamedTuple):
 
     @classmethod
     def of_plain(cls, moments: Moments) -> PairSums:
-        """Convert the moments of complete rows.
+        """Return the sums over complete rows, from their moments.
 
         All of `cross` is 0: each entry is the sum of a whole column about its mean.
         """
@@ -85,11 +85,11 @@ class PairSums(NamedTuple):
         return np.diagonal(self.both)
 
     def _cross_about(self, t: Array, rows: slice) -> Array:
-        """Return these rows of `cross` about means that are larger by t (d,)."""
+        """Return the rows `rows` of the matrix `cross`, about means that are larger by t (d,)."""
         return self.cross[rows] - self.both[rows] * t
 
     def _scatter_about(self, t: Array, rows: slice) -> Array:
-        """Return these rows of `scatter` about means that are larger by t (d,)."""
+        """Return the rows `rows` of the matrix `scatter`, about means that are larger by t (d,)."""
         crossed = (self.cross[:, rows] * t[:, None]).T
         return self.scatter[rows] - self.cross[rows] * t[rows, None] - crossed + np.outer(t[rows], t) * self.both[rows]
 
@@ -157,7 +157,7 @@ class MissingSums(NamedTuple):
 
     @classmethod
     def summed(cls, sums: Moments | PairSums) -> MissingSums:
-        """Convert sums about any origin, such as the first row, and compute the bounds on their rounding."""
+        """Return the sums about the origin 0, from sums about any other, such as the first row, with error bounds."""
         pairs = PairSums.of_plain(sums) if isinstance(sums, Moments) else sums
         with np.errstate(all="ignore"):
             rounding = column_rounding(pairs.high, np.diagonal(pairs.scatter) / pairs.observed_weight)
@@ -191,7 +191,7 @@ class PairsAccumulator(Accumulator[Block, Moments | PairSums]):
 
     @np.errstate(over="ignore", invalid="ignore")  # overflow is visible in the result
     def of_block(self, block: Block) -> Moments | PairSums:
-        """Return the sums of one block."""
+        """Return the sums of one block: `Moments` if no cell is missing and `origin` has no NaN, else `PairSums`."""
         X, w = block
         return _of_rows(X, self.origin, w)
 

@@ -57,7 +57,7 @@ def project_incomplete(Y: Array, B: Array, *, variances: Array | None = None, no
 
 
 def project_cells(cells: SparseRows, B: Array, *, variances: Array | None = None, noise: float = 0.0) -> Array:
-    """Like `project_incomplete`, for rows in compressed form."""
+    """Return the scores (n, k) that `project_incomplete` returns, for rows in compressed form."""
     keys = hash_columns(cells.d)
     Z = np.full((cells.n, B.shape[1]), np.nan)
     with one_blas_thread():
@@ -114,7 +114,7 @@ def coverage(missing: Mask, B: Array, eigenvalues: Array) -> Array:
 
 
 def coverage_of_cells(cells: SparseRows, B: Array, eigenvalues: Array) -> Array:
-    """Like `coverage`, for rows in compressed form."""
+    """Return the shares (n,) that `coverage` returns, for rows in compressed form."""
     carried = (B * B) @ eigenvalues[: B.shape[1]]
     some = cells.counts > 0
     share = np.zeros(cells.n)
@@ -150,12 +150,18 @@ class IncompleteScorer(NamedTuple):
     policy: str  # mean: column means in missing cells; em: scores are posterior means; project: least squares
 
     def scores(self, X: Array) -> Array:
-        """Return scores like `Model.project`; NaN for an empty row under the policy `project`."""
+        """Return the scores of the rows X (n, d), whitened if the model whitens, as `Model.project` does.
+
+        An empty row gets NaN under the policy `project`.
+        """
         Z = self.model.whitened(self._scores(self._standard_rows(X)))
         return _reconstruct(Z, self.model.basis) if self.model.whitening == "zca" else Z
 
     def rows(self, X: Array) -> Array:
-        """Return reconstructed rows like `Model.project_and_reconstruct`; NaN for an empty row under `project`."""
+        """Return the rows (n, d) reconstructed from their scores, as `Model.project_and_reconstruct` does.
+
+        An empty row gets NaN under the policy `project`.
+        """
         model = self.model
         back = model.std * _reconstruct(self._scores(self._standard_rows(X)), model.basis) + model.mean
         if not model.rows_centered:
@@ -166,7 +172,7 @@ class IncompleteScorer(NamedTuple):
     def squared_error(self, X: Array) -> Array:
         """Return the sum of squared residuals of each row over its observed cells, in the units of the fit, (n,).
 
-        The policy `mean` also counts the cells that it fills. An empty row gets NaN under the other policies.
+        Under the policy `mean`, cells that were filled count, too. Under the other policies, an empty row gets NaN.
         """
         Y = self._standard_rows(X)
         R = Y - _reconstruct(self._scores(Y), self.model.basis)
