@@ -150,7 +150,11 @@ def _order(model: Model, C: Array) -> Indices:
 
 
 def _signs(C: Array) -> Array:
-    """Return +1 or -1 for each component in its new place, (k,), by the cosines C (k, k_old) with old components."""
+    """Return +1 or -1 for each component in its new place, (k,), by the cosines C (k, k_old) with old components.
+
+    With this sign, a component has a positive cosine with the old component in its place or, if these two are not
+    similar, with the most similar old component.
+    """
     k, known = C.shape
     partner = np.argmax(np.abs(C), axis=1)
     own = np.arange(min(k, known))

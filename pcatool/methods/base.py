@@ -174,7 +174,8 @@ class Identifiers(NamedTuple):
 def warn_past_rank(reporter: Reporter, rank: int, k: int, subject: str, *, label: bool = False) -> None:
     """Warn if k components are more than the rank.
 
-    `subject` stands before "rank" in the warning, with a verb: "the data have". `label` words it for supervised PCA.
+    `subject` stands before "rank" in the warning, with a verb, such as "the data have". With `label`, the words are
+    those for supervised PCA: components explain nothing about the label.
     """
     if k > rank:
         one = k == rank + 1
@@ -209,13 +210,13 @@ def check_rule(wish: Wish, method: str) -> None:
 
 
 def rule_with_rows(wish: object) -> str | None:
-    """Return the name of the rule in `wish` if that rule needs the rows, not only sums; else None."""
+    """Return the name of the rule in `wish`, the value of -k, if that rule needs the rows, not only sums; else None."""
     rule = split_rule(wish)[0] if isinstance(wish, str) else ""
     return rule if rule and not RULES[rule].needs_spectrum_only else None
 
 
 def why_not_updatable(model: Model) -> str | None:
-    """Return the reason why a model cannot be updated: rows added or removed, settings changed; None if it can."""
+    """Return the reason why no rows can be added to or removed from a model, and no settings changed; else None."""
     if model.statistic is not None:
         return None
     meta = model.meta

@@ -245,7 +245,10 @@ class CrossMomentsAccumulator(Accumulator[Block, CrossMoments]):
         return CrossMoments.of_numbers(X, Y, *self.origin)
 
     def merge(self, one: CrossMoments, other: CrossMoments) -> CrossMoments:
-        """Return the cross-moments of both; overwrites `one`. Raise `RefusedError` as `finish` does."""
+        """Return the cross-moments of the rows of `one` followed by those of `other`; overwrites `one`.
+
+        Raise `RefusedError` if `one` has more classes than the memory limit allows.
+        """
         return self.finish(one).merge(other)
 
     def finish(self, part: CrossMoments) -> CrossMoments:
@@ -310,7 +313,10 @@ def solve_cross_moments(
 
 
 def one_pass_text(d: int, labels: Labels, classes: int | None = None) -> str:
-    """Return the reason for `cross-moment`, for d columns; `classes` is the number of classes, None if unknown."""
+    """Return the text that says why solver `cross-moment` was chosen for d columns.
+
+    `classes` is the number of classes; None if unknown, or for labels that are numbers.
+    """
     columns = "the column" if d == 1 else f"each of {grouped(d)} columns"
     if labels.classes:
         each = "each class" if classes is None else f"each of {grouped(classes)} classes"
@@ -378,7 +384,8 @@ def solve_by_label_kernel(task: SupervisedTask) -> Dependence:
 def hold_rows(task: SupervisedTask) -> tuple[Array, Array]:
     """Return all rows in memory: features (n, d) and labels (n, t) as read.
 
-    Raise `RefusedError` as soon as the rows, the program and the reading take more than the memory limit.
+    Raise `RefusedError` as soon as the rows, the program and the reading take more than the memory limit, and `NoRows`
+    without rows.
     """
     blocks: list[Array] = []
     count = 0

@@ -85,7 +85,7 @@ class MemoryNeeds(NamedTuple):
             yield block
 
     def check(self, n: int | None, how: str, *, dense: bool = False) -> None:
-        """Raise `RefusedError` if n rows need too much memory; `how` is a remark on n; for `dense` see `peak`."""
+        """Raise `RefusedError` if n rows need too much memory; `how` says how n is known; `dense` is as in `peak`."""
         limit, need = self.resources.limit, self.peak(n, dense=dense)
         if limit is None or need <= limit:
             return
@@ -245,7 +245,7 @@ class KernelTask:
             )
 
     def check_rank(self, rank: int, kernel: Kernel, prepared: Preparation) -> None:
-        """Raise an error if `rank`, the number of eigenvalues above rounding error, is 0."""
+        """Raise `RefusedError` or `DataError` if `rank`, the number of eigenvalues above rounding error, is 0."""
         if rank == 0:
             varies = kernel.of_rows and len(prepared.constant) < len(prepared.mean)
             if varies and prepared.variances.max() < MIN_VARIANCE:
@@ -292,7 +292,7 @@ class KernelTask:
     ) -> KernelModel:
         """Return the model; warn about uncertain and nearly equal eigenvalues, and scores that are unreliable.
 
-        `rows` (m, d) are the training rows or landmarks, `D` (m, k) dual vectors, `means` (m,) means of kernel values.
+        `rows` (m, d) are the training rows or landmarks, `D` (m, k) dual vectors, `means` (m,) mean kernel values.
         """
         o, kernel = self.options, data.kernel
         uncertain = [j for j, accurate in enumerate(certificate["vouched"][: solved.rank], 1) if not accurate]
@@ -471,14 +471,14 @@ class KernelPCA:
             return fit_all_pairs(self.task, data, np.ascontiguousarray(rows.matrix()[0]))
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
-        """Return the plan of the fit, without fitting."""
+        """Return the plan of the fit, without fitting; if the fit would be refused, the plan says why in `refusal`."""
         data, rows = self._read(blocks, columns, resources._replace(limit=None))  # a plan alone needs no memory
         plan, needs = self._plan(data, rows, resources), data.needs._replace(resources=resources)
         known, how = (rows.buffered_rows, "read so far") if plan.rows is None else (plan.rows, "about")
         return plan.refused_by(plan.check_disk).refused_by(lambda: needs.check(known, how))
 
     def _plan(self, data: KernelInput, rows: Rows, resources: FitResources) -> Plan:
-        """Return the plan of a fit of these rows, and tell the rows how many stay in memory for a second pass."""
+        """Return the plan of a fit, and tell `rows` how many of their bytes stay in memory for a second pass."""
         n = resources.expected() if rows.n is None else rows.n
         known = rows.buffered_rows if n is None else n
         if self.options.landmarks is not None and (n is None or n > self.options.landmarks):

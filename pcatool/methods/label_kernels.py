@@ -113,7 +113,7 @@ def squared_distances(A: Array, B: Array) -> Array:
 
 
 def distinct(Y: Array) -> tuple[Array, NDArray[np.intp]]:
-    """Return the distinct rows (u, t) of Y (n, t), minus their mean, and the index (n,) of each row of Y in them."""
+    """Return the distinct rows (u, t) of Y (n, t), minus their mean, and the index (n,) of each row among these."""
     if Y.shape[1] == 1:
         values, codes = np.unique(Y[:, 0], return_inverse=True)
         values = values[:, None]

@@ -50,7 +50,7 @@ MOST_NAMED = 3
 
 
 def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[str]) -> None:
-    """Warn if the columns form several groups, and no row has observed cells in more than one of the groups."""
+    """Warn if the columns form more than one of the `groups` of `link_columns`: no row has cells in two of these."""
     apart = list_groups(groups)
     if len(apart) > 1:
         some = ", ".join(f"({listed((columns[j] for j in group), MOST_NAMED)})" for group in apart[:MOST_NAMED])
@@ -64,8 +64,8 @@ def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[
 def warn_mostly_missing(reporter: Reporter, shares: Array, what: str, remedy: str) -> None:
     """Warn about components that depend mostly on missing cells.
 
-    `shares` (k,) of the components come from observed cells. `what` ends the words "at most 40.00% of its"; `remedy`
-    ends the warning, after the advice to keep only the components before these.
+    `shares` (k,) are the parts of the components that come from observed cells. `what` ends the words "at most 40.00%
+    of its"; `remedy` ends the warning, after the advice to keep only the components before the first of these.
     """
     little = np.flatnonzero(shares < HALF).tolist()
     if little:
@@ -97,7 +97,7 @@ def warn_em(reporter: Reporter, fitted: EMFit, problem: Problem, k: int, remedy:
 def _warn_exact(reporter: Reporter, fitted: EMFit, problem: Problem, k: int) -> None:
     """Warn that the components explain every observed cell.
 
-    If columns of very different variance are the cause, the warning says this instead.
+    If the cause is that variances of columns are very different, the warning names this cause instead.
     """
     varying = fitted.variances[fitted.census.varies]
     if not problem.standardize and len(varying) and varying.max() / UNEQUAL > varying.min():
@@ -169,7 +169,10 @@ class IncompletePCA(PCA):
         return fit
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
-        """Return the plan of the fit, without fitting."""
+        """Return the plan of the fit, without fitting; if memory or disk are too small, `refusal` of the plan says so.
+
+        Raise `DataError` or `RefusedError` if all rows are known and EM cannot fit the components to these.
+        """
         rows, problem, plan = self._prepare(blocks, columns, resources)
         plan = plan.refused_by(lambda: plan.check(resources.limit, problem))
         if self.options.policy != EM:
@@ -192,7 +195,10 @@ class IncompletePCA(PCA):
     def _solving(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources
     ) -> tuple[Rows, Problem, Plan]:
-        """Like `PCA._solving`; the plan counts the passes and the memory of EM, or of filling with means."""
+        """Return rows, problem and plan of a fit, with the passes and the memory of EM or of filling with means.
+
+        Rows that are kept for several passes, and scoring, are not included yet.
+        """
         rows, problem, plan = super()._solving(blocks, columns, resources)
         if self.options.policy == EM:
             check_rule(problem.wish, "pca --missing em")
@@ -410,7 +416,10 @@ class TriplesPCA(IncompletePCA):
     def plan(
         self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, resources: FitResources = UNLIMITED
     ) -> Plan:
-        """Return the plan of the fit, without fitting; raise the errors that the fit would raise."""
+        """Return the plan of the fit, without fitting; if memory is too small, `refusal` of the plan says so.
+
+        Raise the errors that the fit would raise for any other reason, as far as they are known before fitting.
+        """
         table, resources = _complete_as_blocks(blocks, resources)
         if not isinstance(table, SparseRows):
             return super().plan(table, columns, resources=resources)

@@ -91,7 +91,7 @@ class Solved(NamedTuple):
     record: Mapping[str, Any] = {}  # further settings for the model
 
     def meta(self, certificate: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the metadata of the solution for the model: choice of k, rank, solver, reason, certificate."""
+        """Return metadata for the model: reason for k, rank, count of constant columns, solver, reason, certificate."""
         return {
             "choice": self.choice.reason,
             "rank": self.solution.rank,
@@ -156,7 +156,7 @@ class PCA:
         return Fit(self._model(problem, solved), known)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
-        """Return the plan of the fit, without fitting."""
+        """Return the plan of the fit, without fitting; if the fit would be refused, the plan says why in `refusal`."""
         _, problem, plan = self._prepare(blocks, columns, resources)
         return plan.refused_by(lambda: plan.check(resources.limit, problem))
 
@@ -272,7 +272,7 @@ class PCA:
         )
 
     def choose(self, problem: Problem) -> tuple[str, str]:
-        """Return the name of the solver and the reason for the choice."""
+        """Return the name of the solver for a problem, and the reason: its choice by the program, or "asked for"."""
         return choose(problem) if self.options.solver == "auto" else (self.options.solver, "asked for")
 
     def _solve(self, rows: Rows, problem: Problem, plan: Plan) -> Solved:
@@ -428,7 +428,7 @@ def check_rank(solution: Solution, problem: Problem) -> None:
 
 
 def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> Evidence:
-    """Return the evidence for the rules that choose k; `rows` are part of it only if they are all in memory."""
+    """Return the evidence for the rules that choose k, including the `rows` only if all of these are read and few."""
     held = rows if rows is not None and rows.small else None
     return Evidence(
         eigenvalues=solution.eigenvalues,

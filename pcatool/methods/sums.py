@@ -124,7 +124,7 @@ def _left_out_about_zero(statistic: Statistic, problem: Problem, solution: Solut
 
 
 def _solved(statistic: Statistic, problem: Problem) -> tuple[str, Solution]:
-    """Return the name of the solver and the solution from the sums, without the columns of `_left_out`."""
+    """Return the name of the solver, and the solution from the sums without the `uncertain_columns` of `statistic`."""
     remaining = statistic.without(statistic.uncertain_columns)
     rounding, uncentred = remaining.feature_rounding, rounding_about_zero(statistic)
     uncentred[statistic.uncertain_columns] = 2 * EPS  # what these columns may add is bounded by `_left_out_about_zero`
@@ -156,7 +156,10 @@ def rounding_about_zero(statistic: Statistic) -> Array:
 def _fit_with_labels(
     statistic: Statistic, columns: tuple[str, ...], options: FitOptions, reporter: Reporter, reason: str
 ) -> Fit:
-    """Like `fit_from_statistic`, for sums over rows and labels."""
+    """Fit supervised PCA to sums over rows and labels, without the rows; `reason` explains the choice of the solver.
+
+    Raise `ModelError` if the sums contain no labels, and `DataError` if no column depends on the labels.
+    """
     from pcatool.linalg.cross_moments import CrossMoments
     from pcatool.methods.dependence import solve_cross_moments
     from pcatool.methods.label_kernels import LabelKernel
@@ -221,9 +224,9 @@ def _sums_with_labels(
 
 
 def plan_sums(options: FitOptions, columns: tuple[str, ...], labels: Labels | None, rows: int | None) -> Plan:
-    """Return the plan of a fit that adds up sums over parts of the rows, and solves from these sums alone.
+    """Return the plan of a fit that merges sums over parts of the rows, and computes the components from these alone.
 
-    `labels` are those of a supervised fit; `rows` is the expected number of rows, None if unknown.
+    `labels` are those of a supervised fit, else None; `rows` is the expected number of rows, None if unknown.
     """
     if labels is not None:
         return _plan_with_labels(options, columns, labels)._replace(rows=rows)
@@ -362,7 +365,7 @@ def check_scales(statistic: Statistic, columns: Sequence[str]) -> None:
 
 
 def _check_products(statistic: Statistic) -> None:
-    """Raise `DataError` if no rows can have these sums: some direction has a variance below 0."""
+    """Raise `DataError` if no rows can have the scatter of `statistic`, if any: a direction has a variance below 0."""
     statistic = statistic.without(statistic.uncertain_columns)
     if isinstance(statistic.sums, Moments):
         smallest = float(unit_spectrum(statistic.sums.scatter)[-1])

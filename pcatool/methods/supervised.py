@@ -99,7 +99,7 @@ class SupervisedPCA(PCA):
             return self.finish_dependence(found, task.problem, task.labels, task.kernel)
 
     def finish_dependence(self, found: Dependence, problem: Problem, labels: Labels, kernel: LabelKernel) -> Fit:
-        """Report notes and warnings about the eigenvectors `found`, and return their model with the evidence."""
+        """Report notes and warnings about the dependence `found`, choose k, and return the model with its evidence."""
         evidence_seen = evidence(found, problem)
         solved = Solved(found.solver, found.reason, found.solution, decide(problem.wish, evidence_seen))
         self._write_notes(problem, solved)
@@ -111,7 +111,7 @@ class SupervisedPCA(PCA):
         return Fit(self._linear_model(problem, known, solved), evidence_seen)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
-        """Return the plan of the fit, without fitting."""
+        """Return the plan of the fit, without fitting; if the fit would be refused, the plan says why in `refusal`."""
         plan = self.task(blocks, columns, resources)[1]
         return plan.refused_by(lambda: _check_memory(plan, resources.limit))
 

@@ -121,8 +121,8 @@ def split_rule(name: str) -> tuple[str, float | None]:
 def decide(wish: int | float | str, evidence: Evidence) -> Choice:
     """Return k and the reason for a number, a share of the variance, or the name of a rule.
 
-    A share or a rule gives at least 1 and at most the rank. Raise `DataError` if the number is more than the rows and
-    columns allow, and `RefusedError` if the rule needs facts that the evidence lacks.
+    A share or a rule gives at least 1 and at most the rank. Raise `DataError` if the number is more than the rows or
+    the columns, and `RefusedError` if a share or a rule needs eigenvalues or rows that the evidence lacks.
     """
     if isinstance(wish, int):
         return Choice(_within_bound(wish, evidence), "asked for")
@@ -191,9 +191,10 @@ def compare(evidence: Evidence, names: Iterable[str] | None = None) -> list[Verd
 
 
 def agreement(verdicts: Sequence[Verdict]) -> Agreement | None:
-    """Return the number that most rules choose, the smallest of several such numbers; None unless two rules agree.
+    """Return the number of components that most rules choose, with the rules; None unless at least two rules agree.
 
-    The rule `all` is not counted, since it leaves out no component.
+    If several numbers are chosen equally often, the smallest is returned. The rule `all` is not counted, since it
+    leaves out no component.
     """
     counts = Counter(v.k for v in verdicts if v.k is not None and v.rule != "all")
     k, votes = max(counts.items(), key=lambda item: (item[1], -item[0]), default=(0, 0))

@@ -66,10 +66,11 @@ def bytes_of_rows(n: int, d: int) -> int:
 
 
 def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
-    """Return the sum of squared errors of prediction with k components, for k = 0, 1, ... to the most possible.
+    """Return the sums of squared errors of predicting left-out cells with k components, for k = 0, 1, ..., (m + 1,).
 
-    The unit is the square of the largest |Y_ij|. The rows Y (n, d) are already multiplied by the roots (n,) of their
-    weights. `seed` sets the random folds. Memory in addition to Y: the rows of one fit.
+    m is the most components that each fit can have. The unit is the square of the largest |Y_ij|. The rows Y (n, d) are
+    already multiplied by the roots (n,) of their weights. `seed` sets the random folds. Memory in addition to Y: the
+    rows of one fit.
     """
     n, d = Y.shape
     largest = max(Y.max(), -Y.min())
@@ -114,8 +115,7 @@ def directions(Z: Array, max_components: int) -> Array:
 def fold_errors(X: Array, V: Array, max_components: int) -> Array:
     """Return the sums of squared errors of predicting each cell of the rows X (n, d) from the other cells of its row.
 
-    Entry k (max_components + 1,) is for the first k of the directions V (d, r), or for all if k > r.
-
+    The result is (max_components + 1,): entry k is for the first k of the directions V (d, r), or for all if k > r.
     With T = X V, column j of the residual X - T V^T has a sum of squares that, from k - 1 components to k, changes by
     v_jk (v_jk |t_k|^2 + 2 sum_(b<k) v_jb t_b.t_k - 2 x_j.t_k).
     """

@@ -22,7 +22,10 @@ __all__ = ["aspect", "marchenko_pastur", "median"]
 
 
 def marchenko_pastur(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the leading components with eigenvalues above the edge of noise; `number` is not used."""
+    """Choose the leading components with eigenvalues above the edge of noise, the largest that noise alone gives.
+
+    If more than half of the eigenvalues are 0, choose the rank. `number` is not used.
+    """
     median_eigenvalue = float(np.median(evidence.spectrum))
     if median_eigenvalue == 0:
         return Choice(evidence.rank, "more than half of the eigenvalues are 0, so there is no noise: the rank")

@@ -39,7 +39,10 @@ LOG_OF_ZERO = -1e6
 
 
 def mle(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the number of components that is most probable by Minka's evidence; `number` is not used."""
+    """Choose the number of components that is most probable by Minka's evidence; `number` is not used.
+
+    If the rank is less than rows and columns allow, choose the rank.
+    """
     # Rounding may have left an eigenvalue of 0 within the rank.
     rank = min(evidence.rank, int(np.count_nonzero(evidence.spectrum)))
     if rank < 2:
@@ -86,10 +89,10 @@ def log_directions(logs: Array, noise: Array, n: int, d: int) -> Array:
 
 
 def _noise_curvature(gaps: Array, factor: Array, unequal: int, first_k: int, d: int) -> Array:
-    """Return the sums over k < j <= d of log a_ij = factor_k + gap_j for one direction i and k from `first_k` to r - 1.
+    """Return, for each k from `first_k` to r - 1, the sum over k < j <= d of log a_ij of one direction i.
 
-    `gaps` (r,) end at the rank; later gaps are 0. Eigenvalues before the index `unequal` equal that of direction i, and
-    add LEAST_LOG_CURVATURE each.
+    log a_ij is factor_k + gap_j. `gaps` (r,) end at the rank; later gaps are 0. Eigenvalues before the index `unequal`
+    equal that of direction i, and add LEAST_LOG_CURVATURE each instead.
     """
     r = len(gaps)
     k = np.arange(first_k, r)

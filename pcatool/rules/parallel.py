@@ -32,7 +32,7 @@ MAX_CORRELATION_CELLS = 250_000
 
 
 def parallel(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the leading components with shares above the mean of the noise; `number` is not used."""
+    """Choose the leading components with shares above the mean in simulated noise; `number` is not used."""
     noise = noise_shares(evidence)
     return leading_passing(
         above(evidence.shares, noise.mean(axis=0)), f"share above the mean of {len(noise)} samples of noise"
@@ -40,7 +40,7 @@ def parallel(evidence: Evidence, number: float | None = None) -> Choice:
 
 
 def parallel_95(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the leading components with shares above the 95th percentile of the noise; `number` is not used."""
+    """Choose the leading components with shares above the 95th percentile in simulated noise; `number` is not used."""
     noise = noise_shares(evidence)
     bound = np.quantile(noise, 0.95, axis=0)
     return leading_passing(

@@ -61,8 +61,8 @@ MIN_VARIANCE = 4 * float(np.finfo(np.float64).tiny)
 class Problem(NamedTuple):
     """Settings and facts that determine how a fit is solved; independent of the solver and of the machine."""
 
-    columns: tuple[str, ...]
-    n: int | None  # rows; None if there are more than were held
+    columns: tuple[str, ...]  # names of the features
+    n: int | None  # number of rows; None if unknown, because only the first rows were read before solving
     wish: int | float | str = 0.99  # components: a number, a share of the variance, or the name of a rule
     center: bool = True
     standardize: bool = False
@@ -83,11 +83,11 @@ class Problem(NamedTuple):
         return max(min(round(weight), MOST_COUNTED), rows) if self.weights == "frequency" else rows
 
     def divisor(self, centre: Centre) -> float:
-        """Return the divisor that turns sums of squares into variances, such as n - ddof."""
+        """Return the divisor that turns sums of squares of the rows of `centre` into variances, such as n - ddof."""
         return centre.divisor(self.ddof, reliability=self.weights == "reliability")
 
     def divisor_error(self, centre: Centre) -> float:
-        """Return the relative error bound of the divisor."""
+        """Return the relative error bound of `divisor(centre)`; infinite if the divisor is not above 0."""
         return centre.divisor_error(self.ddof, reliability=self.weights == "reliability")
 
     def eigenvalue_error(self, centre: Centre) -> float:
@@ -112,29 +112,29 @@ class Problem(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Mean, scale and spectrum of the rows, from a solver; a rule chooses k later."""
+    """Mean, scale and spectrum of the rows, from a solver, before the number of components k is chosen."""
 
-    n: int
+    n: int  # number of rows
     mean: Array  # (d,) subtracted from the rows: zeros when not centred
     std: Array  # (d,) divisors of the centred columns: ones when not standardised
     eigenvalues: Array  # (m,) descending, 0 past the rank
     error: Array  # (m,) bounds on the rounding error of each eigenvalue
-    leading: Callable[[int], Array]  # k -> directions (d, k)
-    total_variance: float
-    rank: int
+    leading: Callable[[int], Array]  # k -> the first k directions (d, k)
+    total_variance: float  # sum of all eigenvalues, also of those that were not computed
+    rank: int  # number of eigenvalues above rounding error
     route: str  # algorithm: "eigh", "lanczos", "evr", "svd", "gram", "jacobi", "krylov" or "em"
     constant: tuple[int, ...]  # indices of columns whose smallest and largest value are equal
     variances: Array  # (d,) of the columns as read, about their mean
-    apply: Callable[[Array], Array]  # V -> S V, for the certificate
+    apply: Callable[[Array], Array]  # V -> S V, with S the matrix that has these eigenvalues; for the certificate
     observations: int  # as from `Problem.observations`; the n of the rules that choose k
     statistic: Statistic | None = None  # the sums over rows, if the problem keeps them
     squared_shares: float | None = None  # as in `Spectrum`
 
 
 class Estimate(NamedTuple):
-    """Passes over the rows, and most bytes of memory that a solver needs, in addition to those of the program.
+    """Number of passes over the rows, and most bytes of memory, that a solver needs.
 
-    The blocks that are read and worked on are not included.
+    The bytes of the program, and of the blocks that are read and worked on, are not included.
     """
 
     passes: str  # for people, such as "1" or "2 and a few more"
@@ -195,7 +195,7 @@ class ColumnScales(NamedTuple):
             return cls(divisor, safe_divisor, constant, variances, scale_of(variances, constant, problem))
 
     def check(self, problem: Problem, centre: Centre, total: float) -> None:
-        """Like `check_solvable`; `total` is the trace of the matrix to decompose."""
+        """Raise the errors of `check_solvable`; `total` is the trace of the matrix to decompose."""
         check_solvable(problem, centre.rows, self.divisor, self.constant, self.variances, total, centre)
 
 
@@ -211,7 +211,7 @@ def column_rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array
 
 
 def underflow_error(rows: int, squares: Array) -> Array:
-    """Return the largest error by underflow of sums of squares of `rows` cells, as a share of the sums `squares` (d,).
+    """Return the largest errors (d,) by underflow of sums of `rows` squares each, as shares of the sums `squares` (d,).
 
     Each product may be off by the smallest positive double.
     """
@@ -258,8 +258,8 @@ def check_solvable(
 ) -> None:
     """Raise `DataError` or `RefusedError` if no component can be computed from n rows.
 
-    The reasons: too few rows, no variance, and squares that overflow or underflow a double. With a `centre`, also
-    weights that leave too few digits of the divisor. `total` is the trace of the matrix to decompose.
+    The reasons: too few rows, a divisor not above 0, no variance, and squares that overflow or underflow a double. With
+    a `centre`, also weights that leave too few digits of the divisor. `total` is the trace of the matrix to decompose.
     """
     if problem.center and n < 2:
         raise too_few_rows(", or fit with --no-center", weighted=problem.weights is not None)
@@ -392,7 +392,7 @@ def make_solution(
     spectrum: Spectrum,
     apply: Callable[[Array], Array],
 ) -> Solution:
-    """Return the solution for the centre of the rows and the spectrum of S, the scaled scatter.
+    """Return the solution for the centre of the rows and the spectrum of S, the scatter after scaling and division.
 
     `variances` and `sigma` (d,) are those of the columns, `total` is the trace of S, and `apply` multiplies by S.
     """

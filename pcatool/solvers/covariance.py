@@ -103,7 +103,7 @@ class Covariance:
     def _spectrum(
         self, S: Array, rounding: Array, problem: Problem, scale_rounding: Array | float, run: Runner
     ) -> Spectrum:
-        """Return the leading eigenpairs of S, or all."""
+        """Return all eigenpairs of S, or only the leading ones, as the problem asks; see `finds_leading`."""
         wish = problem.wish
         if isinstance(wish, str) or not finds_leading(problem.d, wish, problem.eigenvalues):
             return spectrum_of_scatter(S, rounding, wish, scale_rounding)

@@ -68,20 +68,23 @@ def choose(problem: Problem) -> tuple[str, str]:
 
 
 def inner_products_text(n: int, d: int) -> str:
-    """Return the reason for `dual` for n rows of d columns."""
+    """Return the text that says why solver `dual` was chosen for n rows of d columns."""
     rows, columns = grouped(n), grouped(d)
     matrices = f"the {rows} x {rows} matrix of inner products is smaller than the {columns} x {columns} scatter matrix"
     return f"{rows} rows of {columns} columns: {matrices}"
 
 
 def few_components_text(wish: int | float, d: int) -> str:
-    """Return the reason for `randomized`, for a number of components or a share of the variance of d columns."""
+    """Return the text that says why solver `randomized` was chosen for d columns.
+
+    `wish` is the requested number of components or share of the variance.
+    """
     kept = counted(wish, "component") if isinstance(wish, int) else f"-k {wish}"
     return f"{kept} of {grouped(d)} columns: no {grouped(d)} x {grouped(d)} scatter matrix is needed"
 
 
 def not_randomized(wish: int | float | str) -> str:
-    """Return the reason why `--solver auto` does not choose `randomized` for these components."""
+    """Return the text that says why `--solver auto` does not choose `randomized`; `wish` is the value of `-k`."""
     if isinstance(wish, int):
         return f"{counted(wish, 'component')} are too many for solver randomized"
     return f"solver randomized needs a number of components, not -k {wish}"
@@ -155,19 +158,19 @@ class Plan(NamedTuple):
         return self.passes != "1"
 
     def most_bytes(self, size: int) -> int:
-        """Return the most bytes of all rows, if `size` is the bytes of the number of rows that is known or expected."""
+        """Return `size`, the bytes of all rows, plus a margin if the number of rows is only expected, not known."""
         return math.ceil(size * EXPECTED_ROWS_MARGIN) if self.estimated else size
 
     def at_least(self, peak: int) -> Plan:
-        """Return the plan with a peak of at least this many bytes, with any solver and number of threads."""
+        """Return the plan with a peak of at least `peak` bytes, which any solver and number of threads would need."""
         return self._replace(peak_bytes=max(self.peak_bytes, peak), later=max(self.later, peak), with_one_thread=None)
 
     def with_solving_again(self, peak: int) -> Plan:
-        """Return the plan with at least this peak, in bytes, in case FALLBACK_SOLVER solves again."""
+        """Return the plan with a peak of at least `peak` bytes, for the case that FALLBACK_SOLVER solves again."""
         return self._replace(peak_bytes=max(self.peak_bytes, peak), solving_again=peak)
 
     def with_scoring(self, peak: int) -> Plan:
-        """Return the plan with at least this peak, in bytes, of scoring after the fit."""
+        """Return the plan with a peak of at least `peak` bytes, which scoring the rows after the fit takes."""
         return self._replace(peak_bytes=peak, scoring=True, fitting=self.peak_bytes) if peak > self.peak_bytes else self
 
     def refused_by(self, check: Callable[[], None]) -> Plan:
@@ -179,10 +182,11 @@ class Plan(NamedTuple):
         return self
 
     def check(self, limit: int | None, problem: Problem, fit: str = "") -> None:
-        """Raise `RefusedError` if the peak is above `limit` bytes, with options that stay below; None is no limit.
+        """Raise `RefusedError` if the peak is above `limit` bytes; a limit of None allows everything.
 
-        `fit` names the fit in the message; by default its solver and the size of the table do. Also raise
-        `RefusedError` if the disk lacks room for the rows that are kept in a temporary file.
+        The error names options that need less memory, if there are any. `fit` names the fit in the message; by default
+        the message names its solver and the size of the table. Also raise `RefusedError` if the disk lacks room for the
+        rows that are kept in a temporary file.
         """
         if limit is None or self.peak_bytes <= limit:
             self.check_disk()
@@ -268,7 +272,7 @@ def _room(peak: int, limit: int | None) -> int:
 
 
 def keep_rows(plan: Plan, rows: Rows, limit: int | None) -> Plan:
-    """Return the plan with the memory or the file for rows that are kept, and tell `rows` how many stay in memory.
+    """Return the plan with the memory or the file for rows that are kept; set `rows.memory`, the bytes in memory.
 
     All rows of several passes stay in memory if the peak stays below `limit` bytes (None is no limit), else they go to
     a temporary file. Rows of an unknown number begin in memory and go on in the file. Rows of a single pass that were
@@ -296,7 +300,10 @@ def keep_rows(plan: Plan, rows: Rows, limit: int | None) -> Plan:
 
 
 def _begin_with(plan: Plan, rows: Rows, limit: int | None) -> Plan:
-    """Return the plan of a fit that begins with the rows that were read to choose a solver, and does not keep them."""
+    """Return the plan of a fit that begins with the rows that were read to choose a solver, and does not keep them.
+
+    If they leave too little memory for the first pass, move them to the temporary file.
+    """
     held = 0 if rows.complete else rows.held_bytes
     if held <= HELD_BYTES:
         return plan
@@ -331,7 +338,10 @@ def fallback_plan(problem: Problem, rows: int, threads: int, reading: int) -> Pl
 def plan_of(
     name: str, reason: str, need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int = 0
 ) -> Plan:
-    """Like `make_plan`, with the estimate `need` of the solver given."""
+    """Return the plan for the solver `name`, chosen for `reason`, which needs `need`.
+
+    The other parameters are as for `make_plan`.
+    """
     first, peak = _peaks(need, problem, rows, threads, reading)
     plan = Plan(name, reason, rows, problem.d, need.passes, peak, threads, reading=reading, first_peak=first)
     return plan._replace(holds_rows=name in HOLDS_ROWS)
@@ -374,10 +384,10 @@ def joined_rows(d: int, height: int) -> int:
 
 
 def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
-    """Bytes at the peak while parts of `rows` rows are scored and written, including `held` bytes of other data.
+    """Return the bytes at the peak while parts of `rows` rows of d columns are scored to k columns and written.
 
-    `held` includes the bytes for reading the rows. A finished part is text. A part in work takes memory for its rows,
-    padded and centred, for the scores with two copies, and for their text with room to grow.
+    `held` bytes of other data are included, with those for reading the rows. A finished part is text. A part in work
+    takes memory for its rows, padded and centred, for the scores with two copies, and for their text with room to grow.
     """
     number, text = 8, 24
     each = rows * text * k
@@ -387,7 +397,7 @@ def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
 
 
 def most_kept(wish: int | float | str, most: int) -> int:
-    """Return the largest k that `wish` can give, out of at most `most`: a share or a rule may take all of these."""
+    """Return the largest number of components that `wish` can give, at most `most`; a share or a rule may take all."""
     return min(wish, most) if isinstance(wish, int) else most
 
 
@@ -418,10 +428,10 @@ def _peaks(need: Estimate, problem: Problem, rows: int | None, threads: int, rea
 
 
 def bytes_with_reading(working: int, reading: int, d: int, held: int | None) -> int:
-    """Bytes at the peak of reading rows of d columns, in `reading` bytes, and of a pass that takes `working` bytes.
+    """Return the bytes at the peak of reading rows of d columns and of a pass over these rows.
 
-    If all rows are read before the pass, `held` is their number: few rows are then in a file, more rows in memory. None
-    means that rows are read during the pass.
+    Reading takes `reading` bytes, the pass `working` bytes. If all rows are read before the pass, `held` is their
+    number: few rows are then in a file, more rows in memory. None means that rows are read during the pass.
     """
     if held is None:
         return working + reading
@@ -455,5 +465,8 @@ def _with_row_copies(need: Estimate, problem: Problem, rows: int | None) -> Esti
 
 
 def _most_kept(problem: Problem, rows: int | None) -> int:
-    """Return the number of components to plan for: `most_kept`, with EXPECTED_COMPONENTS if rows are unknown."""
+    """Return the number of components to plan for: the most that -k can give; for a share or a rule, min(d, rows).
+
+    If the number of rows is unknown, EXPECTED_COMPONENTS takes its place.
+    """
     return most_kept(problem.wish, min(problem.d, EXPECTED_COMPONENTS if rows is None else rows))

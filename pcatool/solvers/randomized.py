@@ -158,9 +158,10 @@ class Ritz(NamedTuple):
 
 
 def _leading(apply: Callable[[Array], Array], problem: Problem, most: int) -> Ritz:
-    """Return converged eigenpairs, as many as `problem.wish` needs, at most `most`.
+    """Return the leading eigenpairs of S, scaled to trace 1, as many as `problem.wish` needs, and possibly more.
 
-    A rule needs all eigenpairs. For a share of the variance, the number is doubled until the share is reached.
+    `apply` multiplies by S; S has at most `most` eigenvalues above 0. A rule needs all of these. For a share of the
+    variance, the number is doubled until the share is reached.
     """
     wish = problem.wish
     if isinstance(wish, str):  # a rule needs all eigenvalues
@@ -216,7 +217,7 @@ def _orthonormal_to(Q: Array, W: Array) -> Array:
 
 
 def _rayleigh_ritz(Q: Array, SQ: Array, k: int) -> Ritz:
-    """Return the m approximate eigenpairs of S in the space of Q (d, m), from SQ = S Q; `k` as for `_error`."""
+    """Return the m approximate eigenpairs of S in the space of Q (d, m), from SQ = S Q; the first k are needed."""
     T = Q.T @ SQ
     values, C = np.linalg.eigh((T + T.T) / 2)
     values, C = values[::-1], C[:, ::-1]
@@ -230,9 +231,10 @@ def _rayleigh_ritz(Q: Array, SQ: Array, k: int) -> Ritz:
 
 
 def _error(values: Array, residual: Array, k: int) -> Array:
-    """Return error bounds (m,) of the descending `values` (m,): the residual r; for the first k, r^2 / gap if less.
+    """Return error bounds (m,) of the descending `values` (m,), from the lengths `residual` (m,) of their residuals.
 
-    The gap is to value k + 1, the first that is not needed (Parlett 1980, The Symmetric Eigenvalue Problem, 11.7).
+    A bound is the residual r; for the first k values it is r^2 / gap if that is less, with the gap to value k + 1, the
+    first that is not needed (Parlett 1980, The Symmetric Eigenvalue Problem, 11.7).
     """
     error = residual.copy()
     if k < len(values):
@@ -251,7 +253,11 @@ def _solution(
     problem: Problem,
     apply: Callable[[Array], Array],
 ) -> Solution:
-    """Return the solution for the eigenpairs `found`: eigenvalues past the rank 0, all rounding errors included."""
+    """Return the solution for the eigenpairs `found`, with eigenvalues of 0 past the rank.
+
+    The error bounds include the rounding of the columns and of the divisor. `squares` (d,) are the sums of squares of
+    the columns, `total` is the trace of S, and `apply` multiplies by S.
+    """
     rounding = problem.rounding(centre, squares)
     rounding = rounding + problem.scale_rounding(rounding)
     k = min(problem.wish, len(found.values)) if isinstance(problem.wish, int) else len(found.values)

@@ -146,7 +146,7 @@ class Rows:
     """Blocks of rows with their weights. With `weighted`, the last column of every block holds the weights.
 
     The constructor reads and keeps up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more; up to
-    `hold_memory()` bytes of these stay in memory, the others go to a temporary file. If the blocks end before, their
+    `hold_memory()` bytes of these stay in memory, the others go to a temporary file. If these are all rows, their
     number `n` is known before a solver is chosen; else n is None. If there are several passes, the first keeps the
     blocks as they were read: up to `memory` bytes in memory, the others in a temporary file. `reread` returns all
     blocks again instead, where that costs little: those of a table in memory. `prepare` is applied to the rows of each
@@ -215,12 +215,12 @@ class Rows:
 
     @property
     def must_be_kept(self) -> bool:
-        """Whether several passes keep the rows; if not, the rows are in memory already, and are read there again."""
+        """Whether the rows are stored here for several passes; if not, `reread` gives them again for each pass."""
         return self.complete or self._reread is None
 
     @property
     def kept(self) -> KeptRows | None:
-        """Where the rows are that are kept for several passes; None if there are none."""
+        """Bytes in memory and in the file of the rows that are kept for several passes; None if none are kept."""
         in_memory, in_file = self._store.memory_bytes, self._store.file_bytes
         if not self._several or not in_memory + in_file:
             return None
@@ -333,8 +333,9 @@ class Rows:
         return X if self._prepare is None else self._prepare(X), w
 
     def _split_in_place(self, table: Array) -> Block:
-        """Like `_split`, but may change `table`: missing cells are filled some rows at a time, without a second table.
+        """Return the prepared rows of `table` and their weights, if any, as `_split` does, but may change `table`.
 
+        Missing cells are filled some rows at a time, without a second table.
         Filling works cell by cell, so slabs give the same bits. Row means are computed from the whole table, since
         their bits may depend on how rows are stored.
         """

@@ -59,7 +59,7 @@ GIVEN_BYTES, SCALED_BYTES, TRANSPOSED_BYTES = 24, 32, 72
 
 
 def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
-    """Return the name of the solver whose method is used, and the reason; like `plan.choose`, for n sparse rows."""
+    """Return the name of the solver whose method is used for n sparse rows, and the reason as text."""
     d, wish = problem.d, problem.wish
     size = f"{grouped(d)} x {grouped(d)}"
     if n <= DUAL_ROWS and (2 * n <= d or d > SCATTER_COLUMNS):
@@ -88,7 +88,10 @@ def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:
 
 
 def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
-    """Return the solution of a table whose absent cells are 0 (`absent` is "zero") or the column mean ("mean")."""
+    """Return the solution of a table whose absent cells are 0 (`absent` is "zero") or the column mean ("mean").
+
+    Raise `DataError` or `RefusedError` if no component can be computed; for means, also if a column has no cell.
+    """
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         table = (ShiftedRows.with_zeros if absent == "zero" else ShiftedRows.with_means)(cells)
         if absent == "mean":
@@ -133,8 +136,8 @@ def _dual(table: ShiftedRows, problem: Problem) -> Solution:
 def _of_inner_products(F: ShiftedRows, lengths: Array, rounding: Array, scale_rounding: Array | float) -> Spectrum:
     """Return the spectrum of F^T F from the eigenvectors of F F^T.
 
-    `lengths` (d,) are the norms of the columns of F, each with relative error `rounding` (d,); `scale_rounding` is as
-    for `spectrum_of_scatter`.
+    `lengths` (d,) are the norms of the columns of F, each with relative error `rounding` (d,); `scale_rounding` are the
+    relative errors of the numbers by which the columns were divided.
     """
     R, K = F.scaled(1.0 / safe_divisors(lengths)).inner(), F.inner()
     scaled, (values, U) = factorise_both(
