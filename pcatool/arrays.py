@@ -79,8 +79,8 @@ class Runner(Protocol):
     ) -> Iterator[Result]:
         """Yield `function(item)` for each item, in order.
 
-        At most `most` calls are under way at once; None: as many as the runner has threads for. `ready` returns False
-        while the next item may take long to arrive; finished results are then yielded first.
+        At most `most` calls are under way at once; None leaves the number to the runner. `ready` returns False while
+        the next item may take long to arrive; the results of calls under way are then yielded first.
         """
         ...
 
@@ -143,9 +143,9 @@ def slabs(d: int) -> list[slice]:
 def apply_in_blocks(function: Callable[[Array], Array], X: Array, first_row: int) -> Array:
     """Return `function(X)`, computed in whole blocks so that the bits do not depend on how the rows were cut.
 
-    `function` must work row by row. `first_row` is the number, from 0, of the first row of X (n, d) in the input. A
-    product of fewer rows may round differently, so rows that do not fill a block are copied into a block of zeros, at
-    the place in their block of the input.
+    `function` maps a block to as many rows, each computed from one row of the block alone. `first_row` is the number,
+    from 0, of the first row of X (n, d) in the input. A product of fewer rows may round differently, so rows that do
+    not fill a block are copied into a block of zeros, at the places that they have in their block of the input.
     """
     d = X.shape[1]
     height = block_rows(d)
@@ -269,7 +269,7 @@ class LocalEngine(Engine, Protocol):
 
 
 class NoRows(DataError):
-    """The input of a fit has no rows."""
+    """Error of a fit whose input has no rows."""
 
 
 def nothing_to_fit() -> NoRows:

@@ -23,7 +23,7 @@ class FitCounts(NamedTuple):
 
 
 class KeptRows(NamedTuple):
-    """Bytes of the rows that a fit keeps for several passes, known or expected."""
+    """Bytes of the rows that a fit keeps for several passes: exact after a fit, expected in a plan."""
 
     memory_bytes: int  # in memory
     file_bytes: int | None  # in a temporary file; None if unknown

@@ -62,8 +62,8 @@ class Preparation(NamedTuple):
     def rounding(self, X: Array, Y: Array, n: int, *, mean_matters: bool) -> Array:
         """Return bounds (h,) on the Euclidean length of the rounding error of each row of Y = apply(X), both (h, d).
 
-        `n` is the number of rows that mean and std were computed from. `mean_matters` says that the values of the
-        kernel change when all rows are shifted by one vector.
+        `n` is the number of rows that mean and std were computed from. `mean_matters` says that the eigenvalues of the
+        kernel matrix change when all rows are shifted by one vector, so that errors of the mean count.
         """
         d, unit = Y.shape[1], EPS / 2
         spread = np.sqrt(self.variances) / self.std

@@ -49,8 +49,8 @@ def squares(X: Array) -> Array:
 def squared_distances(X: Array, T: Array, *, bound: float = np.inf, allowed: float = np.inf) -> Array:
     """Return the squared distances |x - t|^2 (h, n) of rows X (h, d) and T (n, d).
 
-    By default all come from products. Squared distances that may be below `bound`, and whose error may be above
-    `allowed`, are computed from differences, which are slow but lose no digits.
+    By default, all are computed from inner products. Squared distances that may be below `bound`, and whose error may
+    be above `allowed`, are computed from differences, which are slow but lose no digits.
     """
     xx, tt = squares(X), squares(T)
     D = (X * -2.0) @ T.T
@@ -367,7 +367,7 @@ def _scaled_errors(X: Prepared, T: Prepared, settings: KernelSettings) -> Array:
 
 
 def _scaled_error_norms(X: Prepared, T: Prepared, settings: KernelSettings, p: float) -> Array:
-    """Return a bound (h,) on the p-norm of each row of the matrix `_scaled_errors`, without forming this matrix."""
+    """Return bounds (h,) on the p-norms of the rows of the result of `_scaled_errors`, without forming this matrix."""
     gamma, coef0 = float(settings.gamma or 0), abs(float(settings.coef0 or 0))
     lx, lt = np.sqrt(squares(X.Y)) + X.error, np.sqrt(squares(T.Y)) + T.error
     rounding = (X.Y.shape[1] + 3) * EPS

@@ -63,7 +63,7 @@ class Neighbours(NamedTuple):
         return Neighbours(self.indices[:, :count], self.distances[:, :count])
 
     def is_certain(self, count: int, rows: Prepared) -> bool:
-        """Whether the first `count` neighbours of each row are the nearest in spite of rounding; `rows` are the rows.
+        """Whether the first `count` neighbours of each row in `rows` are the nearest, in spite of rounding errors.
 
         This holds if the last of these is closer than the next neighbour by more than the errors of both distances, or
         if there is no next neighbour.
@@ -416,9 +416,9 @@ class LaplacianEigenmap(Kernel):
         self._last_graph: tuple[Neighbours, Graph] | None = None  # neighbours and graph of the last matrix
 
     def matrix(self, X: Array, run: Runner) -> Array:
-        """Return the kernel matrix (n, n): the pseudoinverse of the Laplacian of the neighbour graph.
+        """Return the kernel matrix (n, n): the pseudo-inverse of the Laplacian of the neighbour graph.
 
-        Raise DataError if the graph is not connected.
+        Raise DataError if the graph is not connected, or if there are too few rows for the neighbours.
         """
         n, count = len(X), int(self.settings.neighbours or 0)
         neighbours = neighbours_within(X, count, run)

@@ -160,7 +160,7 @@ class KernelModel(Model):
         return Z
 
     def to_sklearn(self) -> Any:
-        """Return a fitted `sklearn.decomposition.KernelPCA`, behind a `StandardScaler`: see `Model.to_sklearn`.
+        """Return a fitted `sklearn.decomposition.KernelPCA`, after a `StandardScaler` if columns are shifted or scaled.
 
         Raise UsageError unless the fit was centred, without landmarks, labels and --center-rows, with the kernel
         linear, rbf, polynomial, sigmoid or cosine. The estimator has no inverse_transform.

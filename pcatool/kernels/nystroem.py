@@ -63,7 +63,7 @@ class LandmarkPart(NamedTuple):
 
     sums: Array  # (m,) sum over the rows of their kernel values with each landmark
     moments: Moments  # mean (r,) and scatter (r, r) of phi
-    row_error: float  # bound on the sum of the absolute errors of the m kernel values of any of the rows
+    row_error: float  # bound, for every row, on the sum of the absolute errors of its m kernel values
 
     def merge(self, other: LandmarkPart) -> LandmarkPart:
         """Return the sums over these rows followed by the rows of `other`; overwrites the moments of `self`."""

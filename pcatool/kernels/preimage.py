@@ -298,7 +298,10 @@ def _inner_product(A: Array, B: Array) -> float:
 
 
 def _kernel(Z: Array, W: Array, width: float) -> Array:
-    """Return the kernel (h, m) over scores Z (h, k) and W (m, k), both divided by s; `width` 0 omits the Gaussian."""
+    """Return the kernel values (h, m) between scores Z (h, k) and W (m, k), both divided by their typical length.
+
+    A `width` of 0 omits the Gaussian part.
+    """
     linear = Z @ W.T
     if width == 0:
         return linear

@@ -114,7 +114,7 @@ def factorise_both(
 ) -> tuple[First, Second]:
     """Return the results of two factorisations, each with one BLAS thread.
 
-    They run in two threads if `in_parallel`, else one after the other, which takes less memory.
+    The factorisations run in two threads if `in_parallel`, else one after the other, which takes less memory.
     """
     with one_blas_thread():
         return run_in_parallel(first, second) if in_parallel else (first(), second())

@@ -66,7 +66,7 @@ SIGNS_AT_ONCE = 1 << 20
 def fix_signs(B: Array) -> Array:
     """Return a copy of B (d, k) in which some columns are negated, so that the largest entry of each is positive.
 
-    The largest entry is the first of those whose absolute value is within NEARLY_LARGEST of the largest.
+    The largest entry of a column is the first whose absolute value is, up to the share NEARLY_LARGEST, the largest.
     """
     d, k = B.shape
     signs = np.empty(k)

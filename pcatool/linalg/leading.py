@@ -64,9 +64,9 @@ LEAST_GAP = 1e-6
 def leading_bytes(d: int, k: int | None) -> int:
     """Return the bytes of `leading_spectrum` for k components of d columns, in addition to S.
 
-    `k` is None for a share of the variance.
-    The larger of: the matrix M of the proof, or the matrix that LAPACK overwrites, with the eigenvectors and their
-    copies; the Lanczos space, which grows by half, with the newest blocks. A share may need all eigenvectors.
+    `k` is None for a share of the variance, which may need all eigenvectors. For k components, the result is the larger
+    of two: the matrix M of the proof, or the matrix that LAPACK overwrites, with the eigenvectors and their copies; and
+    the Lanczos space, which grows by half, with the newest blocks.
     """
     if k is None:
         return scatter_spectrum_bytes(d)
@@ -191,9 +191,9 @@ def _by_lanczos(apply: Callable[[Array], Array], d: int, total: float, wish: int
 def _proved(S: Array, unit: float, pairs: EigenPairs, apply: Callable[[Array], Array], run: Runner) -> Known | None:
     """Return the `pairs` as `Known`, if it is proved that they are the leading ones of S times `unit`, else None.
 
-    `apply` multiplies by S times `unit`, and `run` runs the tasks of the proof.
-    k eigenvalues lie, in order, within the norm of the residual of the k values (Kahan 1967; Parlett 1980, 11.5). They
-    are the leading ones if all others are below the last value by more than this norm.
+    `apply` multiplies by S times `unit`, and `run` runs the tasks of the proof. k eigenvalues lie, in order, within the
+    norm of the residual of the k values (Kahan 1967; Parlett 1980, 11.5). These eigenvalues are the leading ones if all
+    others are below the last value by more than this norm.
     """
     t, V = pairs.values, pairs.vectors
     residual = float(np.linalg.norm(apply(V) - V * t)) + 2 * backward_error(len(S), t[0])

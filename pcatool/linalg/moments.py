@@ -183,8 +183,8 @@ class Centre(NamedTuple):
     def divisor_error(self, ddof: int, *, reliability: bool) -> float:
         """Return the relative error bound of `divisor(ddof)`; infinite if the divisor is not above 0.
 
-        `reliability` says that the weights are reliability weights, not frequencies.
-        When rows are removed, the bound grows: the errors of the sum of weights remain, and the sum becomes smaller.
+        `reliability` says that the weights are reliability weights, not frequencies. When rows are removed, the bound
+        grows: the errors of the sum of weights remain, and the sum becomes smaller.
         """
         divisor = self.divisor(ddof, reliability=reliability)
         if not divisor > 0:

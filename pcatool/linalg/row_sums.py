@@ -99,8 +99,8 @@ def check_shapes(arrays: Mapping[str, NDArray[Any]], kind: str) -> None:
     """Raise ModelError unless the shapes of the arrays of a model file fit together, and all values are valid.
 
     `arrays` maps names of KINDS to arrays; `kind` is the array that holds the products: "scatter", "factor" or "cross".
-    Values must be finite, sums of weights possible, error bounds and sums of squares of labels not below 0, shares of
-    classes above 0 with sum 1, and names of classes different.
+    Values must be finite, the sums of weights possible for some weights above 0, error bounds and sums of squares of
+    labels not below 0, shares of classes above 0 with sum 1, and names of classes different.
     """
     d = arrays["rounding"].size - (kind == "cross")
     shapes = {
@@ -468,8 +468,8 @@ def _differing(one: Centre, other: Centre) -> NDArray[np.bool_]:
 def _varying(sums: Any, rounding: Array, varies: NDArray[np.bool_] | None = None) -> Any:
     """Return a copy of the sums with the mask `centre.varies` set to `varies` (d,).
 
-    Without `varies`, columns with a sum of squares above 0 vary, and so do labels in any case. Columns and labels whose
-    `rounding` is at least UNKNOWN_ROUNDING count as constant.
+    Without `varies`, the columns with a sum of squares above 0 vary; for labels, the mask is always set in this way.
+    Columns and labels whose `rounding` is at least UNKNOWN_ROUNDING count as constant.
     """
     covered = rounding < UNKNOWN_ROUNDING
     varies = sums.squares > 0 if varies is None else varies

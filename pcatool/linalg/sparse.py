@@ -117,7 +117,7 @@ class SparseRows(NamedTuple):
 
 
 def first_duplicate(rows: Numbers, columns: Numbers) -> tuple[int, int] | None:
-    """Return the positions of two cells with equal row and column, or None if there are none.
+    """Return the positions, in `rows` and `columns`, of two cells with equal row and column; None if there are none.
 
     If there are several such pairs, the pair whose second cell comes first is returned.
     """

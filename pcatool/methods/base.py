@@ -47,17 +47,17 @@ class Labels(NamedTuple):
 
 
 class FitResources(NamedTuple):
-    """Resources of a fit: memory, the blocks of a table in memory, threads, and labels.
+    """Limits and resources of a fit, labels, and what is known about its input beside the rows.
 
     `scoring` takes the number of columns of scores and the bytes of the model; it returns 0 if nothing is scored.
     """
 
     limit: int | None = None  # memory limit in bytes
-    reread: Callable[[], Iterable[Array]] | None = None  # returns all blocks of a table in memory again
-    expected: Callable[[], int | None] = lambda: None  # returns the approximate number of rows
+    reread: Callable[[], Iterable[Array]] | None = None  # returns all blocks of a table in memory again; else None
+    expected: Callable[[], int | None] = lambda: None  # returns the approximate number of rows; None if unknown
     engine: LocalEngine = SERIAL  # adds up over the blocks
     threads: int = 1  # number of blocks that the engine works on at a time
-    labels: Labels | None = None
+    labels: Labels | None = None  # None unless the fit is supervised
     reading: Callable[[int], int] = lambda threads: 0  # bytes for reading the input with some threads, besides blocks
     scoring: Callable[[int, int], int] = lambda k, model: 0  # bytes at the peak of scoring the same rows
     small: int | None = None  # bytes of rows to hold, so that their number is known before a solver is chosen
@@ -134,7 +134,7 @@ class Identifiers(NamedTuple):
 
     @classmethod
     def of(cls, columns: Sequence[str], solution: Solution, problem: Problem, codes: NDArray[np.bool_]) -> Identifiers:
-        """Return the columns that look like identifiers; `codes` (d,) is the mask of columns of whole numbers.
+        """Return the columns that look like identifiers by name or values; `codes` (d,) masks columns of whole numbers.
 
         A column numbers the rows if its mean and its variance are those of consecutive whole numbers.
         """

@@ -471,7 +471,7 @@ class KernelPCA:
             return fit_all_pairs(self.task, data, np.ascontiguousarray(rows.matrix()[0]))
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
-        """Return the plan of the fit, without fitting; if the fit would be refused, the plan says why in `refusal`."""
+        """Return the plan of the fit, without fitting; `refusal` of the plan tells if memory or disk are too small."""
         data, rows = self._read(blocks, columns, resources._replace(limit=None))  # a plan alone needs no memory
         plan, needs = self._plan(data, rows, resources), data.needs._replace(resources=resources)
         known, how = (rows.buffered_rows, "read so far") if plan.rows is None else (plan.rows, "about")

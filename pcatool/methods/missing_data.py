@@ -169,7 +169,7 @@ class IncompletePCA(PCA):
         return fit
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
-        """Return the plan of the fit, without fitting; if memory or disk are too small, `refusal` of the plan says so.
+        """Return the plan of the fit, without fitting; `refusal` of the plan tells if memory or disk are too small.
 
         Raise `DataError` or `RefusedError` if all rows are known and EM cannot fit the components to these.
         """
@@ -416,7 +416,7 @@ class TriplesPCA(IncompletePCA):
     def plan(
         self, blocks: Iterable[Array] | SparseRows, columns: tuple[str, ...], *, resources: FitResources = UNLIMITED
     ) -> Plan:
-        """Return the plan of the fit, without fitting; if memory is too small, `refusal` of the plan says so.
+        """Return the plan of the fit, without fitting; `refusal` of the plan tells if memory or disk are too small.
 
         Raise the errors that the fit would raise for any other reason, as far as they are known before fitting.
         """

@@ -156,7 +156,7 @@ class PCA:
         return Fit(self._model(problem, solved), known)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
-        """Return the plan of the fit, without fitting; if the fit would be refused, the plan says why in `refusal`."""
+        """Return the plan of the fit, without fitting; `refusal` of the plan tells if memory or disk are too small."""
         _, problem, plan = self._prepare(blocks, columns, resources)
         return plan.refused_by(lambda: plan.check(resources.limit, problem))
 
@@ -272,7 +272,7 @@ class PCA:
         )
 
     def choose(self, problem: Problem) -> tuple[str, str]:
-        """Return the name of the solver for a problem, and the reason: its choice by the program, or "asked for"."""
+        """Return the name of the solver and the reason for it: that of `plan.choose`, or "asked for" with --solver."""
         return choose(problem) if self.options.solver == "auto" else (self.options.solver, "asked for")
 
     def _solve(self, rows: Rows, problem: Problem, plan: Plan) -> Solved:
@@ -391,7 +391,7 @@ class PCA:
 def whitening_epsilon(options: FitOptions, solved: Solved) -> float:
     """Return the number that whitening adds to each eigenvalue.
 
-    Raise `RefusedError` if whitening would amplify an eigenvalue that is only rounding error.
+    Raise `RefusedError` if a kept eigenvalue has too few accurate digits, and this number is too small to cover that.
     """
     solution, k = solved.solution, solved.choice.k
     mean = solution.total_variance / len(solution.mean)
@@ -428,7 +428,7 @@ def check_rank(solution: Solution, problem: Problem) -> None:
 
 
 def evidence(solution: Solution, problem: Problem, rows: Rows | None = None) -> Evidence:
-    """Return the evidence for the rules that choose k, including the `rows` only if all of these are read and few."""
+    """Return the evidence for the rules that choose k, with the `rows` only if these are few and all in memory."""
     held = rows if rows is not None and rows.small else None
     return Evidence(
         eigenvalues=solution.eigenvalues,

@@ -111,7 +111,7 @@ class SupervisedPCA(PCA):
         return Fit(self._linear_model(problem, known, solved), evidence_seen)
 
     def plan(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Plan:
-        """Return the plan of the fit, without fitting; if the fit would be refused, the plan says why in `refusal`."""
+        """Return the plan of the fit, without fitting; `refusal` of the plan tells if the memory is too small."""
         plan = self.task(blocks, columns, resources)[1]
         return plan.refused_by(lambda: _check_memory(plan, resources.limit))
 

@@ -305,7 +305,7 @@ class Slope(NamedTuple):
     def of(cls, sums: EMSums, at: Parameters, cells: float, weight: float) -> Slope:
         """Build the normal equations from the sums at the parameters `at`.
 
-        `cells` and `weight` are the weights of all observed cells and of all rows.
+        `cells` is the sum of the weights of all observed cells, `weight` that of all rows.
         """
         d, k = at.W.shape
         m = sums.products.shape[1]

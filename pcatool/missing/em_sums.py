@@ -115,7 +115,10 @@ def _of_rows(Y: Array, w: Array | None, at: Parameters, center: bool) -> EMSums:
 
 
 def _of_rows_slab(Y: Array, w: Array, at: Parameters, center: bool) -> EMSums:
-    """Return the sums of an EM step of a slab Y (h, d), with one posterior per pattern of missing cells."""
+    """Return the sums of an EM step of a slab Y (h, d) with weights w (h,); the parameters are as for `_of_rows`.
+
+    One posterior is computed for each pattern of missing cells.
+    """
     W, mu, noise = at
     observed = ~np.isnan(Y)
     w = np.where(observed.any(axis=1), w, 0.0)

@@ -81,7 +81,7 @@ def maximize(step: Callable[[Parameters], Point], start: Parameters, most_steps:
 
     `step` computes the point at given parameters. Each step is one of L-BFGS; if it fails or lowers the likelihood, an
     EM step replaces it. The search has converged when the last SPAN points together gain at most `gain`, IDLE times in
-    a row, or when an EM step lowers the likelihood, which happens only by rounding error. It is given up after
+    a row, or when an EM step lowers the likelihood, which happens only by rounding error. The search is given up after
     `most_steps` calls of `step`. Raise `LinAlgError` if `step` does so at `start` or at the point of an EM step.
     """
     last = step(start)
@@ -115,7 +115,7 @@ def _if_possible(step: Callable[[Parameters], Point], at: Parameters) -> Point |
 class _Secants(deque[tuple[Array, Array]]):
     """The last moves of the parameters, at most MEMORY, each with the decrease of the gradient along the move.
 
-    Both are vectors in the order of `Parameters.vector`.
+    Moves and decreases are vectors in the order of `Parameters.vector`.
     """
 
     def __init__(self) -> None:
@@ -299,7 +299,7 @@ def distance(likelihood: Likelihood, end: Parameters) -> Array | None:
 
 
 def _distance(likelihood: Likelihood, end: Parameters) -> Array | None:
-    """Like `distance`, but raise `LinAlgError` where a matrix is singular or the likelihood is not concave."""
+    """Return what `distance` returns, but raise `LinAlgError` if a matrix is singular or the likelihood not concave."""
     values = end.eigenvalues
     if not end.noise > LEAST_NOISE_SHARE * values[0]:
         return None

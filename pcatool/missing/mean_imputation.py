@@ -150,7 +150,10 @@ class PairSums(NamedTuple):
 
 
 class MissingSums(NamedTuple):
-    """Sums over rows with missing cells, and bounds on their rounding; of parts of the input, to be merged."""
+    """Sums over the rows of a part of the input, with missing cells, and bounds on the rounding of these sums.
+
+    Those of several parts can be merged.
+    """
 
     pairs: PairSums  # sums with origin 0
     rounding: Array  # (d,) bound on the relative rounding error of the centred cells of each column

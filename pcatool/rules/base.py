@@ -43,9 +43,9 @@ class Evidence(NamedTuple):
 
     eigenvalues: Array  # every known eigenvalue, descending, 0 past the rank
     total_variance: float
-    n: int
-    d: int
-    rank: int
+    n: int  # number of rows, or of observations with frequency weights
+    d: int  # number of columns
+    rank: int  # number of eigenvalues above rounding error
     centered: bool = True
     standardized: bool = False
     ddof: int = 0
@@ -171,7 +171,7 @@ DEFAULT_SHARE = "0.99"
 
 
 class Verdict(NamedTuple):
-    """The answer of one rule. If the rule cannot be applied, k is None and `reason` is the message of the error."""
+    """The answer of one rule or share. If there is none, k is None and `reason` is the message of the error."""
 
     rule: str
     k: int | None

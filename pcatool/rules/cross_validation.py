@@ -66,11 +66,11 @@ def bytes_of_rows(n: int, d: int) -> int:
 
 
 def errors_left_out(Y: Array, roots: Array, centered: bool, seed: int) -> Array:
-    """Return the sums of squared errors of predicting left-out cells with k components, for k = 0, 1, ..., (m + 1,).
+    """Return the sums (m + 1,) of squared errors of predicting left-out cells; entry k is for k components.
 
-    m is the most components that each fit can have. The unit is the square of the largest |Y_ij|. The rows Y (n, d) are
-    already multiplied by the roots (n,) of their weights. `seed` sets the random folds. Memory in addition to Y: the
-    rows of one fit.
+    m is the most components that every fit can have. The unit is the square of the largest |Y_ij|. The rows Y (n, d)
+    are already multiplied by the roots (n,) of their weights. `seed` sets the random folds. Memory in addition to Y:
+    the rows of one fit.
     """
     n, d = Y.shape
     largest = max(Y.max(), -Y.min())

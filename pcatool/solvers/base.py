@@ -79,7 +79,7 @@ class Problem(NamedTuple):
         return len(self.columns)
 
     def observations(self, rows: int, weight: float) -> int:
-        """Number of observations in `rows` rows: with frequency weights the rounded total `weight`, else `rows`."""
+        """Number of observations: with frequency weights the rounded sum `weight`, at least `rows`; else `rows`."""
         return max(min(round(weight), MOST_COUNTED), rows) if self.weights == "frequency" else rows
 
     def divisor(self, centre: Centre) -> float:
@@ -138,7 +138,7 @@ class Estimate(NamedTuple):
     """
 
     passes: str  # for people, such as "1" or "2 and a few more"
-    bytes: int  # while rows are read, without the results of blocks
+    bytes: int  # bytes while rows are read, without the results of blocks
     result: int = 0  # bytes of the result of one block; some results wait to be merged
     again: int = 0  # bytes in further passes over the rows, if more than in the first, without the results of blocks
     solving: int = 0  # bytes after all passes, if more than before

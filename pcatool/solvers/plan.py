@@ -141,7 +141,7 @@ class Plan(NamedTuple):
     later: int = 0  # bytes at the peak of work other than solving, with any solver
     solving_again: int = 0  # bytes at the peak of FALLBACK_SOLVER, which may solve again if no solver was asked for
     estimated: bool = False  # whether `rows` is expected, not known
-    refusal: str = ""  # message of the error that the fit would raise, with its remedy
+    refusal: str = ""  # if the fit would be refused for lack of memory or disk: message of the error, with its remedy
     with_one_thread: Callable[[], Plan] | None = None  # returns the same plan with one thread
     kept: KeptRows | None = None  # where the rows are kept for several passes; None for one pass
 
@@ -302,7 +302,7 @@ def keep_rows(plan: Plan, rows: Rows, limit: int | None) -> Plan:
 def _begin_with(plan: Plan, rows: Rows, limit: int | None) -> Plan:
     """Return the plan of a fit that begins with the rows that were read to choose a solver, and does not keep them.
 
-    If they leave too little memory for the first pass, move them to the temporary file.
+    If these rows leave too little memory for the first pass, move them to the temporary file.
     """
     held = 0 if rows.complete else rows.held_bytes
     if held <= HELD_BYTES:

@@ -99,7 +99,7 @@ class BlockStore:
         return map(self.read, self._blocks)
 
     def unread(self) -> Iterator[Kept]:
-        """Return the blocks in order, for `read`: those in the file are not read yet."""
+        """Return the blocks in order, as `read` takes them: a block in memory, or the place of a block in the file."""
         return iter(self._blocks)
 
     def drain(self) -> Iterator[Array]:
@@ -250,7 +250,7 @@ class Rows:
         return self._first
 
     def center_and_fill(self, values: Array, origin: Array) -> None:
-        """Make all later passes return the rows minus `origin` (d,), with `values` (d,) in the missing cells."""
+        """Make all later passes return the rows minus `origin` (d,), then with `values` (d,) in the missing cells."""
 
         def filled(X: Array) -> Array:
             X = X - origin
@@ -302,9 +302,9 @@ class Rows:
         return self._engine.map
 
     def joined(self, height: int) -> Iterator[Block]:
-        """Yield consecutive rows, `height` at a time, and their weights; the last may be fewer. For one pass.
+        """Yield consecutive rows, at least `height` at a time but for the last, and their weights; make one pass.
 
-        The rows may be overwritten. For sums over rows, use `reduce`.
+        The caller may overwrite the rows. For sums over rows, use `reduce`.
         """
         for blocks in self._joined(height):
             X, w = self._split(np.concatenate([self._store.read(one) for one in blocks]))
@@ -335,9 +335,8 @@ class Rows:
     def _split_in_place(self, table: Array) -> Block:
         """Return the prepared rows of `table` and their weights, if any, as `_split` does, but may change `table`.
 
-        Missing cells are filled some rows at a time, without a second table.
-        Filling works cell by cell, so slabs give the same bits. Row means are computed from the whole table, since
-        their bits may depend on how rows are stored.
+        Missing cells are filled some rows at a time, without a second table; the bits do not depend on that. Row means
+        are computed from the whole table, since their bits may depend on how rows are stored.
         """
         X, w = self._prepared(table)
         if self._filled is not None:
@@ -349,7 +348,7 @@ class Rows:
     def _blocks(self) -> Iterator[Kept]:
         """Return the blocks of one pass, from the store, the first reading or `reread`.
 
-        Those of the store are read by `BlockStore.read`, in the thread that works on them.
+        Stored blocks are read by `BlockStore.read`, in the thread that works on the block.
         """
         if self.complete or (self._started and self._several):
             return self._store.unread()
@@ -370,8 +369,8 @@ class Rows:
     def matrix(self) -> Block:
         """Return all rows as one matrix (n, d) that the caller may change, and their weights (n,) or None.
 
-        Without rows, the matrix is (0, 0). Raise `RefusedError` above the memory limit. Unless the rows are `small`,
-        the stored blocks are used up.
+        Without rows, the matrix is (0, 0). Raise `RefusedError` if the rows need more than the memory limit. Unless the
+        rows are `small`, the stored blocks are used up: this is then the last pass.
         """
         if self.small:
             return self._split_in_place(self._joined_store()) if self.n else (np.zeros((0, 0)), None)

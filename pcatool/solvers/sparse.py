@@ -107,7 +107,7 @@ def solve_sparse(cells: SparseRows, problem: Problem, absent: str) -> Solution:
 
 
 def _krylov(table: ShiftedRows, problem: Problem) -> Solution:
-    """Return the solution by a block Krylov iteration."""
+    """Return the solution by a block Krylov iteration, from products with the rows of `table`."""
     rows = table if problem.center else table.uncentered()
 
     def product(V: Array, sigma: Array) -> Array:
