@@ -22,8 +22,7 @@ eigenvectors. Memory: 6 n^2.
 When to prefer it: rows in clusters that are connected by few other rows.
 New rows, from the equation L f = mu f at x: f(x) = sum_j A(x, j) f_j / (sum_j A(x, j) - mu), with j over the nearest
 training rows of x. This is meaningful while mu is well below their number, where f is smooth.
-Belkin and Niyogi 2003, "Laplacian eigenmaps", Neural Computation 15(6); as a kernel: Ham et al. 2004; new rows: Bengio
-et al. 2004, "Out-of-sample extensions", NeurIPS 16.
+Belkin and Niyogi 2003, "Laplacian eigenmaps", Neural Computation 15(6); Ham et al. 2004, Bengio et al. 2004 as above.
 """
 
 from __future__ import annotations
@@ -172,10 +171,7 @@ def neighbours_in(
 
 
 def _smallest(D: Array, count: int) -> Indices:
-    """Return the column numbers (h, count) of the `count` smallest values in each row of D (h, n).
-
-    The smallest value comes first; equal values come in the order of the columns.
-    """
+    """Return columns (h, count) of the `count` smallest values of each row of D (h, n), ascending, ties by column."""
     chosen = np.sort(np.argpartition(D, count - 1, axis=1)[:, :count], axis=1)
     values = np.take_along_axis(D, chosen, axis=1)
     tied = np.count_nonzero(values.max(axis=1, keepdims=True) >= D, axis=1) > count
@@ -295,7 +291,7 @@ class LLE(Kernel):
     def rounding_norm(self, K: Array, rows: Prepared, run: Runner) -> float:
         """Return a bound on the norm of the rounding error of K (n, n), infinite if none is known.
 
-        By the errors dW of the weights, M changes by at most 2 |I - W| |dW| + |dW|^2, and lambda_max by as much.
+        Errors dW of the weights W change M = (I - W)^T (I - W), and lambda_max, by at most 2 |I - W| |dW| + |dW|^2.
         """
         count = int(self.settings.neighbours or 0)
         if self._last_weights is None or not self._last_weights[0].is_certain(count, rows):
@@ -435,7 +431,8 @@ class LaplacianEigenmap(Kernel):
     def rounding_norm(self, K: Array, rows: Prepared, run: Runner) -> float:
         """Return a bound on the norm of the rounding error of K (n, n), infinite if none is known.
 
-        With R = K L - (I - 1 1^T / n), K = L^+ + R L^+ + (row means of K) 1^T. L is exact if the neighbours are right.
+        With the Laplacian L, which is exact if the neighbours are right, and R = K L - (I - 1 1^T / n), the computed
+        matrix is K = L^+ + R L^+ + (row means of K) 1^T.
         """
         if self._last_graph is None or not self._last_graph[0].is_certain(int(self.settings.neighbours or 0), rows):
             return np.inf
@@ -478,7 +475,10 @@ class LaplacianEigenmap(Kernel):
         return A
 
     def scores(self, X: Array, T: Array, dual: DualVectors) -> Array:
-        """Return the scores (h, k) of the rows X (h, d), from the equation L f = mu f of the module docstring."""
+        """Return the scores (h, k) of the rows X (h, d): the sum of the neighbours' scores, over their number minus mu.
+
+        mu are the inverse eigenvalues. A row that equals a training row gets the scores of that row.
+        """
         count = int(self.settings.neighbours or 0)
         neighbours = neighbours_in(X, T, count)
         Z = dual.scores

@@ -59,7 +59,7 @@ class RowSample:
 
 
 class LandmarkPart(NamedTuple):
-    """Sums of kernel values, and moments of the features phi, over a range of rows."""
+    """Sums of kernel values, and moments of the features phi of `Landmarks`, over a range of rows."""
 
     sums: Array  # (m,) sum over the rows of their kernel values with each landmark
     moments: Moments  # mean (r,) and scatter (r, r) of phi

@@ -189,7 +189,10 @@ def _squares(Y: Array, rest: Array) -> Array:
 
 
 class ProductMatrix(NamedTuple):
-    """M = X^T H Y, or Q = X^T H Ky H X with a label kernel Ky (n, n), and bounds on the errors of its entries."""
+    """M = X^T H Y, or Q = X^T H Ky H X with a label kernel Ky (n, n), and bounds on the errors of its entries.
+
+    X (n, d) are the features, Y (n, t) the labels; H subtracts the column means.
+    """
 
     values: Array  # M (d, t) for `spectrum_of_cross`, or Q (d, d) for `spectrum_of_quadratic`
     length: Array  # (d,) lengths of the centred columns of X
@@ -267,7 +270,7 @@ def _eigenvalue_errors(M: ProductMatrix, U: Array, s: Array, solver: Array | flo
 
 
 def spectrum_of_quadratic(Q: ProductMatrix) -> Spectrum:
-    """Return the spectrum of Q = X^T H Ky H X (d, d) by `eigh`, for a label kernel Ky too large to factorise."""
+    """Return the spectrum of Q (d, d) in a `ProductMatrix`, by `eigh`, for a label kernel Ky too large to factorise."""
     d, norm = len(Q.values), float(Q.norm)
     with one_blas_thread():
         scaled = np.linalg.eigvalsh(_normalized(Q.values, Q.length * norm, Q.length * norm))[::-1]

@@ -272,10 +272,10 @@ def eigenvalue_shifts(values: Array, p: Array, q: Array, r: Array | None = None,
 def _to_one_side(
     values: Array, p: Array, q: Array, r: Array, first_order: Array, rank: int | None, *, reverse: bool = False
 ) -> Array:
-    """Return bounds (d,) on how far each of the descending `values` moves upwards, from the indices i >= j.
+    """Return bounds (d,) on how far each of the descending `values` moves upwards; the bound of j uses indices i >= j.
 
-    `first_order` (d,) is N_jj, the first-order bound. With `reverse`, all arrays are in reversed order, so the indices
-    within `rank` are the last ones.
+    `first_order` (d,) is N_jj, the first-order bound, with N from p, q, r as in the docstring of the module. With
+    `reverse`, all arrays are in reversed order, so the indices within `rank` are the last ones.
     """
     d = len(values)
     rest = [_later_sums(a * b) for a, b in ((p, q), (p, p), (q, q), (r, r))]
@@ -314,7 +314,10 @@ def _refined(values: Array, p: Array, q: Array, r: Array, at: NDArray[np.intp], 
 
 
 def _error_norm(pq: Array, pp: Array, qq: Array, rr: Array) -> Array:
-    """Return a bound on the norm of D^(-1/2) N D^(-1/2) from the sums of p q / D, p^2 / D, q^2 / D and r^2 / D."""
+    """Return a bound on the norm of D^(-1/2) N D^(-1/2), with N and D as in the docstring of the module.
+
+    The arguments are the sums of p q / D, p^2 / D, q^2 / D and r^2 / D.
+    """
     return np.asarray(pq + np.sqrt(pp) * np.sqrt(qq) + rr)
 
 

@@ -94,7 +94,10 @@ class SupervisedTask(NamedTuple):
 
 
 class Dependence(NamedTuple):
-    """Eigenvalues and eigenvectors of Q = X^T H Ky H X, and the solver that computed them."""
+    """Eigenvalues and eigenvectors of Q = X^T H Ky H X, and the solver that computed them.
+
+    X are the features, H subtracts column means, and Ky is the kernel matrix of the labels.
+    """
 
     solution: Solution
     possible: int  # largest possible number of eigenvalues above 0

@@ -429,7 +429,7 @@ def _fit_features(
     S: Array,
     part: LandmarkPart,
 ) -> Fit:
-    """Fit PCA to the features phi, whose covariance is S (r, r); `part` holds the sums over all rows."""
+    """Fit PCA to the features phi of the landmarks, with covariance S (r, r); `part` has the sums over all rows."""
     m, total = len(landmarks.L), float(np.trace(S))
     if not np.isfinite(total):  # other rows may have larger kernel values than the landmarks
         check_finite(S, data.kernel)

@@ -162,8 +162,9 @@ def omitted_norm(n: int, rank: int) -> float:
 def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[int], None]) -> tuple[Array, float]:
     """Return L (n, m) with L L^T = H Ky H for all labels Y (n, t), and a bound on the norm of the difference.
 
-    The bound excludes the rounding error of L. The labels are class numbers, or numbers in t columns. `check` is called
-    with m before L is allocated, and may raise an error.
+    Ky is the kernel matrix of the labels, and H subtracts column means. The bound excludes the rounding error of L. The
+    labels are class numbers, or numbers in t columns. `check` is called with m before L is allocated, and may raise an
+    error.
     """
     omitted = 0.0
     if kernel.name == "delta":

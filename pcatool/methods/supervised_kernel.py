@@ -50,7 +50,8 @@ ROUNDINGS = 8
 class KernelSolution(NamedTuple):
     """Solution of supervised kernel PCA: eigenvalues and dual vectors; made by `in_features`.
 
-    The scores of a row x are k(x, rows) theta.
+    Kx is the kernel matrix of the rows, Ky that of the labels, H subtracts column means, and L L^T = H Ky H. The scores
+    of a row x are k(x, rows) theta.
     """
 
     kernel: Kernel
@@ -143,8 +144,9 @@ def in_features(task: SupervisedTask, options: FitOptions) -> KernelSolution:
 def _error(kernel: Kernel, L: Array, values: Array, norm: float, error_norm: float, omitted: float) -> Array:
     """Return bounds (m,) on the errors of the eigenvalues of L^T Kx L, without the error of the eigenvalue solver.
 
-    `norm` bounds the norm of Kx, `error_norm` that of the error of Kx, `omitted` that of H Ky H - L L^T. Sums over n
-    rows (two products, and the means subtracted from L) are accurate to n / 2 eps of the sizes of their terms.
+    `norm` bounds the norm of Kx, `error_norm` that of the error of Kx, `omitted` that of H Ky H - L L^T; the letters
+    are those of `KernelSolution`. Sums over n rows (two products, and the means subtracted from L) are accurate to
+    n / 2 eps of the sizes of their terms.
     """
     n, size = len(L), float(np.einsum("ij,ij->", L, L))
     arithmetic = EPS * (3 * n + 2 * np.sqrt(n) + 16) * norm * size

@@ -471,7 +471,10 @@ def in_units_of_fit(
 
 
 def as_solution(fitted: EMFit, problem: Problem) -> Solution:
-    """Convert the fit to the record that solvers return, of the covariance U (Lambda - sigma^2 I) U^T + sigma^2 I."""
+    """Return the fit as the record that solvers return, of the covariance U (Lambda - sigma^2 I) U^T + sigma^2 I.
+
+    U are the directions, Lambda their eigenvalues, and sigma^2 is the variance of the noise.
+    """
     U, noise = fitted.basis, fitted.noise_variance
     signal = fitted.eigenvalues[: U.shape[1]] - noise
     census = fitted.census

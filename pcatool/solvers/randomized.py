@@ -145,7 +145,7 @@ def by_products(centre: Centre, squares: Array, product: Callable[[Array, Array]
 
 
 class Ritz(NamedTuple):
-    """Approximate eigenpairs of S, with bounds on their errors."""
+    """Approximate eigenpairs of S, the scatter after scaling and division, with bounds on their errors."""
 
     values: Array  # (m,)
     vectors: Array  # (d, m)
