@@ -86,7 +86,7 @@ def choose_solver(n: int, wish: Wish, *, definite: bool, flat_spectrum: bool) ->
 
 
 def expected_space(n: int, wish: Wish, most_rank: int | None) -> int | None:
-    """Return the number of Lanczos vectors to expect for n rows, for memory estimates; None if it may be too many.
+    """Return how many Lanczos vectors to expect for n rows, for memory estimates; None if too many may be needed.
 
     `wish` is the requested number of components or share of the variance. A share takes at most as many components as
     the rank of the matrix, which is at most `most_rank` (None if unknown). Measured runs took up to 150 vectors for few

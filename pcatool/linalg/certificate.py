@@ -77,11 +77,11 @@ def certify(
 ) -> dict[str, Any]:
     """Return the certificate of k components, the directions `basis` (d, k) of S, as stored in the model.
 
-    Its entries: `eigen_residual`, the largest |S b - lambda b| relative to the largest eigenvalue; `orthonormality` of
-    `basis`; for each of the first k eigenvalues a bound `relative_error`, and `vouched`, whether it is accurate;
-    `close_pairs` of components; and, if `all_known`, `trace_closure`: the relative difference between the sum of all
-    eigenvalues and `total`, the trace of S. `apply` returns S times a matrix (d, k); its result is overwritten. `error`
-    (m,) bounds the rounding error of each of the `eigenvalues` (m,).
+    The certificate holds `eigen_residual`, the largest |S b - lambda b| relative to the largest eigenvalue;
+    `orthonormality` of `basis`; for each of the first k eigenvalues a bound `relative_error`, and `vouched`, whether
+    the eigenvalue is accurate; `close_pairs` of components; and, if `all_known`, `trace_closure`: the relative
+    difference between the sum of all eigenvalues and `total`, the trace of S. `apply` returns S times a matrix (d, k),
+    which is overwritten. `error` (m,) bounds the rounding error of each of the `eigenvalues` (m,).
     """
     k = basis.shape[1]
     largest = eigenvalues[0]  # residuals are divided by this value first, because their squares could overflow

@@ -212,7 +212,7 @@ def spectrum_of_cross(M: ProductMatrix, wish: Wish) -> Spectrum:
 
     Jacobi may replace the SVD if eigenvalues have too few digits for `wish`, the requested components.
     No d x d matrix is formed when t < d. The rank is that of the correlations: M divided by the column lengths of both
-    tables. Its tolerance is the rounding of the entries, or the tolerance of numpy.linalg.matrix_rank if larger.
+    tables. The tolerance of the rank is the rounding of the entries or, if larger, that of numpy.linalg.matrix_rank.
     """
     d, t = M.values.shape
     with one_blas_thread():

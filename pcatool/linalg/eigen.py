@@ -83,9 +83,9 @@ def graded_spectrum_of_scatter(
 ) -> Spectrum:
     """Return the spectrum of S = diag(scale) R diag(scale) by Jacobi, for R (d, d) of unit diagonal.
 
-    `smallest` is the smallest eigenvalue of R within the rank; `rounding` (d,) bounds the errors of S as for
-    `spectrum_of_scatter`. `values` and `error` (d,) are the eigenvalues of S from LAPACK's `eigh` and their error
-    bounds, which can tighten those of Jacobi.
+    `smallest` is the smallest eigenvalue of R within the rank. `rounding` (d,): entry S_ij has an error of at most
+    (rounding_i + rounding_j) * sqrt(S_ii S_jj). `values` and `error` (d,) are the eigenvalues of S from LAPACK's `eigh`
+    and their error bounds, which can tighten those of Jacobi.
     """
     d, noisiest = len(R), float(rounding.max())
     graded = _jacobi(_cholesky_factor(R, rank) * scale, rank, d, 2 * d * (noisiest + BACKWARD * EPS) / smallest)
@@ -103,8 +103,9 @@ def graded_spectrum_of_factor(
 ) -> Spectrum:
     """Return the spectrum of F^T F by Jacobi, for F (r, d) with columns of `length` (d,).
 
-    `smallest` is the smallest singular value, within the rank, of F with its columns scaled to unit length; `rounding`
-    (d,) as for `spectrum_of_factor`. `values` and `error` are the eigenvalues of F^T F from LAPACK and their bounds.
+    `smallest` is the smallest singular value, within the rank, of F with its columns scaled to unit length. `rounding`
+    (d,): column j of F has an error of at most rounding_j times its length. `values` and `error` are the eigenvalues of
+    F^T F from LAPACK and their error bounds.
     """
     d = F.shape[1]
     relative = 2 * (np.sqrt(d) * float(rounding.max()) + d * BACKWARD * EPS) / smallest
@@ -325,9 +326,11 @@ def spectrum_of_factor(
 ) -> Spectrum:
     """Return the spectrum of F^T F from the SVD of F (r, d), which keeps twice the digits of F^T F.
 
-    `rounding` (d,): column j of F has an error of at most rounding_j times its length. `wish`, `scale_rounding`: see
-    `spectrum_of_scatter`. `rows` is the number of rows that F was computed from; the tolerance of the rank grows with
-    its square root, since rounding errors of rows add up like the steps of a random walk.
+    Jacobi is used if eigenvalues have too few digits for `wish`, the requested components.
+    `rounding` (d,): column j of F has an error of at most rounding_j times its length. `scale_rounding` (d,): relative
+    errors of the numbers by which the columns were divided; the rank does not depend on these errors. `rows` is the
+    number of rows that F was computed from; the tolerance of the rank grows with the square root of this number, since
+    rounding errors of rows add up like the steps of a random walk.
     """
     doing("solving")
     r, d = F.shape

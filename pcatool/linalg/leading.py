@@ -78,9 +78,10 @@ def leading_spectrum(
 ) -> Spectrum:
     """Return the leading eigenpairs of a symmetric positive semidefinite S (d, d), as many as `wish` needs.
 
-    `wish` is a number of components or a share of the trace; `rounding` and `scale_rounding` bound the errors of S as
-    for `eigen.spectrum_of_scatter`; `run` runs the tasks. For k components, the spectrum has k eigenvalues if Lanczos
-    finds them, else k + 1 or all from LAPACK.
+    `wish` is a number of components or a share of the trace; `run` runs the tasks. Entry S_ij has an error of at most
+    (r_i + r_j) * sqrt(S_ii S_jj), where r (d,) is `rounding` plus `scale_rounding`, the error of the scales by which
+    the columns were divided. For k components, the spectrum has k eigenvalues if Lanczos finds these, else k + 1 or all
+    from LAPACK.
     """
     known = _leading_eigenpairs(S, wish, run)
     if known is None:

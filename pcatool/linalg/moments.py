@@ -64,7 +64,7 @@ def _first_cells(X: Array) -> Array:
 
 
 def _means(Y: Array) -> Array:
-    """Return the mean (n,) of each row of Y (n, d) over its cells that are not NaN, without a shift.
+    """Return the mean (n,) of each row of Y (n, d) over its cells that are not NaN, by plain addition.
 
     Columns are added one after the other, so the bits of a row's mean do not depend on the number of rows.
     """

@@ -280,7 +280,7 @@ def make_subtraction(model: Model, reporter: Reporter) -> Callable[[Statistic, S
     """Return a function (whole, gone) -> sums over the remaining rows, for sums with the columns of `model`.
 
     The function raises `DataError` if the rows of `gone` cannot be among those of `whole`, and `RefusedError` if
-    rounding leaves too few digits. It reports a note for columns that keep no variance.
+    rounding leaves too few digits. The function reports a note for columns that keep no variance.
     """
 
     def subtract(whole: Statistic, gone: Statistic) -> Statistic:
@@ -403,9 +403,9 @@ def _relative_errors(model: Model) -> list[float]:
 def _rounding_share(before: Model, after: Model, j: int) -> float:
     """Return the rounding error of the variance in `after` along component j of `before`, from 0.
 
-    The result is a share of the eigenvalue in `before`, at most 1. If it is small, the component vanished with the
-    removed rows; else rounding may hide it. The error of entry ij of the remaining sums is at most 2 sqrt(e_i e_j),
-    where e_i is the error of square i (`Statistic.subtract`).
+    The result is a share of the eigenvalue in `before`, at most 1. If the result is small, the component vanished with
+    the removed rows; else rounding may hide the component. The error of entry ij of the remaining sums is at most
+    2 sqrt(e_i e_j), where e_i is the error of square i (`Statistic.subtract`).
     """
     statistic = after.statistic
     assert statistic is not None

@@ -152,7 +152,7 @@ class PairSums(NamedTuple):
 class MissingSums(NamedTuple):
     """Sums over the rows of a part of the input, with missing cells, and bounds on the rounding of these sums.
 
-    Those of several parts can be merged.
+    The sums of several parts can be merged.
     """
 
     pairs: PairSums  # sums with origin 0

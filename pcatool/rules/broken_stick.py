@@ -27,7 +27,10 @@ def pieces(p: int) -> Array:
 
 
 def broken_stick(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the leading components whose share is above that of the same piece of the stick; `number` is not used."""
+    """Choose the leading components with larger shares than the expected pieces of a stick; `number` is not used.
+
+    Component j is compared with piece j of a stick that is broken at random, longest piece first.
+    """
     p = evidence.possible
     return leading_passing(
         above(evidence.shares, pieces(p)), f"share above the broken-stick expectation for {p} pieces"

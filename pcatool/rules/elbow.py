@@ -16,7 +16,10 @@ __all__ = ["elbow"]
 
 
 def elbow(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the components before the largest drop from one eigenvalue to the next; `number` is not used."""
+    """Choose the components before the largest drop from one eigenvalue to the next; `number` is not used.
+
+    If all eigenvalues are equal, choose the rank.
+    """
     # Only eigenvalues that every solver returns, since some solvers append zeros for further columns. EM can return
     # more eigenvalues than there are rows.
     k = largest_drop(evidence.eigenvalues[: max(evidence.possible, min(evidence.n, evidence.d))])

@@ -23,7 +23,10 @@ __all__ = ["gavish_donoho", "omega"]
 
 
 def gavish_donoho(evidence: Evidence, number: float | None = None) -> Choice:
-    """Choose the leading components with singular values above the optimal hard threshold; `number` is not used."""
+    """Choose the leading components with singular values above the optimal hard threshold of Gavish and Donoho.
+
+    If more than half of the singular values are 0, choose the rank. `number` is not used.
+    """
     singular = np.sqrt(evidence.spectrum)
     median_singular = float(np.median(singular))
     if median_singular == 0:

@@ -202,8 +202,8 @@ class ColumnScales(NamedTuple):
 def column_rounding(shift: Array, variances: Array, cells: float = 0.0) -> Array:
     """Return the relative rounding error (d,) of each centred column with these variances (d,).
 
-    The error grows with `shift` (d,), the mean minus the origin, because digits are lost in the difference. It also
-    grows with `cells`, the size of cells from which the mean of their row was subtracted, if any.
+    The error grows with `shift` (d,), the mean minus the origin, because digits are lost in the difference; and with
+    `cells`, the size of the cells from which the mean of their row was subtracted, 0 if no row means were subtracted.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         far = (np.abs(shift) + cells) / np.sqrt(variances)
@@ -428,7 +428,7 @@ class Decompose(Protocol):
 def decomposing_bytes(rows: int, d: int) -> int:
     """Bytes to decompose a factor (rows, d) with rows <= d, in addition to the factor.
 
-    The bytes are for its scaled copy, LAPACK's copies and workspace, and singular vectors.
+    The bytes are for a scaled copy of the factor, LAPACK's copies and workspace, and singular vectors.
     """
     return 8 * (7 * rows * d // 2 + 6 * rows * rows)
 
