@@ -181,7 +181,7 @@ def _smallest(D: Array, count: int) -> Indices:
 
 
 class Isomap(Kernel):
-    """The Isomap kernel -D^2 / 2, with D the shortest paths along the neighbour graph."""
+    """The Isomap kernel -D^2 / 2, with D the lengths of the shortest paths along the neighbour graph."""
 
     uses = ("neighbours",)
     invariant = True

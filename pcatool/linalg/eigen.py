@@ -247,7 +247,7 @@ def scatter_spectrum_bytes(d: int) -> int:
 def all_eigenpairs(S: Array) -> tuple[Array, Array]:
     """Return the ascending eigenvalues (d,) of S and its eigenvectors (d, d) by LAPACK's dsyevd.
 
-    For a wide S the steps of dsyevd are called one by one, with the same bits: the matrix is overwritten, and the last
+    For more than WIDE columns, the steps of dsyevd are called one by one on a copy of S, with the same bits; the last
     step runs in two threads, each for half of the eigenvectors. Raise LinAlgError if LAPACK does not converge.
     """
     if len(S) <= WIDE:

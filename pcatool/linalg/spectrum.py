@@ -213,7 +213,7 @@ def orthonormal(V: Array) -> Array:
 
 
 def complete_basis(V: Array, k: int) -> Array:
-    """Return orthonormal V (d, r) with orthonormal columns added up to k columns, without a d x d matrix."""
+    """Return V (d, r), whose columns are orthonormal, with further orthonormal columns appended: (d, k) in all."""
     d, r = V.shape
     W = np.random.default_rng(0).standard_normal((d, k - r))
     for _ in range(2):  # two passes are enough (Kahan, Parlett)

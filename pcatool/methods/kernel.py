@@ -114,7 +114,7 @@ class MemoryNeeds(NamedTuple):
         return m if rank is None else min(m, rank)
 
     def _slabs(self, m: int) -> int:
-        """Bytes of the kernel values that all threads work on at a time; m, the number of landmarks, may be 0."""
+        """Bytes of the kernel values that all threads work on at a time; m is the number of landmarks, 0 for none."""
         one = self.resources.threads * 8 * CELLS_PER_STEP
         if self.options.landmarks is None:
             return SLAB_COPIES * one

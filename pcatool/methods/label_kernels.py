@@ -188,9 +188,9 @@ def centred_factor(kernel: LabelKernel, Y: Array, run: Runner, check: Callable[[
 
 
 def product_with(kernel: LabelKernel, Y: Array, X: Array, counts: Array, run: Runner) -> tuple[Array, float]:
-    """Return X^T K X (d, d) for the rbf kernel K over the distinct labels Y (u, t), and a bound on a norm.
+    """Return X^T K X (d, d) for the rbf kernel K over the distinct labels Y (u, t), and a bound on |Ky|.
 
-    The norm is that of the kernel over all rows; label j is that of counts[j] rows. X is (u, d). K is computed a few
+    Ky is the kernel matrix of the labels of all rows, of which counts[j] have label j. X is (u, d). K is computed a few
     rows at a time.
     """
 

@@ -50,7 +50,7 @@ MOST_NAMED = 3
 
 
 def warn_unlinked_columns(reporter: Reporter, groups: Groups, columns: Sequence[str]) -> None:
-    """Warn if the columns form more than one of the `groups` of `link_columns`: no row has cells in two of these."""
+    """Warn if `groups`, as from `link_columns`, has several groups: no row has observed cells in two of these."""
     apart = list_groups(groups)
     if len(apart) > 1:
         some = ", ".join(f"({listed((columns[j] for j in group), MOST_NAMED)})" for group in apart[:MOST_NAMED])

@@ -276,10 +276,10 @@ class PCA:
         return choose(problem) if self.options.solver == "auto" else (self.options.solver, "asked for")
 
     def _solve(self, rows: Rows, problem: Problem, plan: Plan) -> Solved:
-        """Solve the problem with the planned solver.
+        """Solve the problem with the planned solver, and return the solution with the choice of k.
 
-        If eigenvalues may be rounding error and all rows are in memory, solve again with FALLBACK_SOLVER and return the
-        better solution.
+        With --solver auto, if eigenvalues may be rounding error or components lost to rounding, and all rows are few,
+        solve again with FALLBACK_SOLVER and return the better solution.
         """
         name = plan.solver
         solved = self._solve_with(name, plan.reason, rows, problem)

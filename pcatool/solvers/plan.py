@@ -267,7 +267,7 @@ def room_for_rows(d: int, reading: int, limit: int | None) -> int:
 
 
 def _room(peak: int, limit: int | None) -> int:
-    """Return the bytes of rows that may be in memory beside a peak in bytes, at least HELD_BYTES."""
+    """Return the bytes of rows that may be in memory beside `peak` bytes, at least HELD_BYTES; None is no limit."""
     return sys.maxsize if limit is None else max(int((limit - peak) / (1 + MARGIN)), HELD_BYTES)
 
 
@@ -402,7 +402,7 @@ def most_kept(wish: int | float | str, most: int) -> int:
 
 
 def in_flight(threads: int) -> int:
-    """Number of blocks or parts that are in work, waiting or finished at the same time."""
+    """Return how many blocks or parts are in work, waiting or finished at the same time, for a number of threads."""
     return threads + QUEUED_TASKS if threads > 1 else 1
 
 
