@@ -195,7 +195,7 @@ def _has_words(text: str, part: str) -> bool:
 
 
 def edit_distance(a: str, b: str) -> int:
-    """Return how many insertions, deletions, changes and swaps of neighbours turn text `a` into `b`."""
+    """Return the smallest number of insertions, deletions, changes and swaps of adjacent letters from `a` to `b`."""
     before: list[int] = []
     last = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
@@ -434,7 +434,7 @@ class BlamelessError(FileError):
 
 
 def missing_package(error: ImportError, needs: str, extra: str) -> FileError:
-    """Return the error for a package that is not installed; `extra` of pcatool installs it.
+    """Return the error for the package whose import raised `error`; its remedy is to install pcatool[`extra`].
 
     `needs` begins the message, such as "--engine dask needs".
     Raises `MemoryError` if the import failed for lack of memory.
@@ -468,7 +468,7 @@ class BadCell(DataError):
 
 
 def near_columns(names: Sequence[str], present: Sequence[str], used: Collection[str] = ()) -> list[str]:
-    """Return the columns of `present`, except `used`, that the first MOST_LISTED missing `names` probably mean."""
+    """Return the distinct columns, in `present` and not in `used`, that the first MOST_LISTED `names` probably mean."""
     free = [name for name in present if name not in used]
     found = [nearest(name, free) for name in names[:MOST_LISTED]]
     return list(dict.fromkeys(name for name in found if name is not None))

@@ -60,19 +60,22 @@ def _levels_to_the_caller() -> int:
 
 
 def named_model(model: Model | str | Path) -> tuple[str, Model]:
-    """Return a name for messages, the path or "the model", and the model, loaded if a path is given."""
+    """Return the name of the model for messages (its path, or "the model"), and the model, loaded if a path is given.
+
+    Raises `UsageError` for an object that is neither a model nor a path.
+    """
     made = model_of(model)
     return ("the model" if isinstance(model, Model) else shown(os.fspath(model))), made
 
 
 def model_of(model: Model | str | Path) -> Model:
-    """Return the model, loaded if a path is given; raise `UsageError` for anything else."""
+    """Return the model itself, or the model loaded from a path; raise `UsageError` for any other object."""
     checked = model_or_path(model)
     return checked if isinstance(checked, Model) else load_model(checked)
 
 
 def model_or_path(model: object) -> Model | str:
-    """Return the model, or the path as text; raise `UsageError` for anything else."""
+    """Return the model itself, or the path as text, not loaded; raise `UsageError` for any other object."""
     if isinstance(model, Model):
         return model
     if isinstance(model, (str, os.PathLike)):
@@ -85,7 +88,7 @@ def model_or_path(model: object) -> Model | str:
 
 
 def model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
-    """Return the model that `subject` is, or that it is a path to; else fit a model to `subject` as data.
+    """Return the model `subject`, or the model loaded from a path; else a model fitted to the data `subject`.
 
     For data, `settings` are those of `fit`. For a model, only the setting `components` is valid, which keeps the first
     components; raise `UsageError` for other settings.
@@ -94,14 +97,17 @@ def model_or_fit(subject: Any, settings: Mapping[str, Any]) -> Model:
 
 
 def is_model(subject: Any) -> bool:
-    """Whether the subject is a model, or a path to a model file."""
+    """Whether the subject is a model, or a path that ends with `.npz` or leads to a file that is a model."""
     from pcatool.pipeline.plot_request import is_model
 
     return isinstance(subject, Model) or (isinstance(subject, (str, os.PathLike)) and is_model(os.fspath(subject)))
 
 
 def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
-    """Like `model_or_fit`, but return the model with the row counts of its fit; these are 0 for a model."""
+    """Like `model_or_fit`, but return a record of the whole model, the `components` to show, and the fit's row counts.
+
+    The row counts are 0 if the model was not fitted here.
+    """
     if isinstance(subject, Model):
         others = [name for name in settings if name != "components"]
         if others:
@@ -157,9 +163,10 @@ def option_records(settings: Mapping[str, Any], *kinds: type, **always: Any) -> 
 
 
 def _plain(field: Field[Any], value: Any) -> Any:
-    """Convert the value of a setting to the type of its field; numpy numbers and booleans become those of Python.
+    """Convert the value of a setting to the type of its field in an option record.
 
-    Raises `UsageError` for a switch that is not True or False, and for a count that is not a whole number.
+    Numpy numbers and booleans become those of Python; several names become a tuple, or one text with commas. Raises
+    `UsageError` for a switch that is not True or False, and for a count that is not a whole number.
     """
     name = field.name
     if isinstance(field.default, tuple):

@@ -89,7 +89,10 @@ def with_settings(text: str) -> str:
 
 
 def errors_name_settings(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function of the API, so that errors which it raises name keywords instead of options."""
+    """Decorate a function of the API: messages of its `PcatoolError`s name keywords instead of command-line options.
+
+    If the function applies a model, advice to leave a column out becomes a call of `refit`.
+    """
 
     applies_model = "model" in signature(function).parameters and function.__name__ != "refit"
 
@@ -107,7 +110,10 @@ def errors_name_settings(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _refit(columns: str) -> str:
-    """Return a call of `refit`, as text, that excludes `columns`, an argument of -x; `exclude=...` without columns."""
+    """Return the text of a call of `refit` that excludes `columns`, an argument of -x as a shell reads it.
+
+    With empty `columns`, the text ends with `exclude=...)`.
+    """
     return f"refit(model, exclude={' '.join(shlex.split(columns))!r})" if columns else "refit(model, exclude=...)"
 
 

@@ -67,8 +67,8 @@ def plot(
 ) -> Any:
     """Draw scores of rows (kind "scores"), "loadings" of columns, or both ("biplot") to the file `output`.
 
-    Without `output`, return the numbers of the plot instead: scores of rows in the kind of table given, as `transform`
-    does; loadings or arrows as a DataFrame.
+    Without `output`, return the numbers of the plot instead: for "scores" the scores, in the kind of table that `data`
+    is, as `transform` does; for "loadings" the loadings and for "biplot" the arrows of the columns, as a DataFrame.
 
     `model` is a model or the path of a model, with its rows in `data`; or data to fit with the settings of `fit` and to
     draw; or a table of scores from `transform`. `source` says what the rows are, "scores" or "rows"; without `source`

@@ -152,7 +152,7 @@ def reconstruct(
 ) -> Any:
     """Return rows in original units, reconstructed from scores or from original rows.
 
-    `source` says which of them `data` are, "scores" or "rows"; without `source` the columns decide. Results are
+    `source` says whether `data` are "scores" or "rows"; without `source` the columns decide. Results are
     returned in the kind of table that `data` is, or written to `output`, as by `transform` and with its settings. A
     kernel model reconstructs rows only approximately, and only with preimage=True. With `fill`, the original rows are
     returned with only their missing cells replaced. Raises `UsageError` for an array that could be scores or rows, and
@@ -245,7 +245,7 @@ def in_type_of_data(results: BatchTable, data: Any) -> Any:
 
 
 def _is_table(data: Any) -> bool:
-    """Whether the data have column names: paths and tables do, arrays and lists of rows do not."""
+    """Whether the data are paths, a DataFrame, or an object that exports to Arrow: not an array or a list of rows."""
     return (
         are_paths(data)
         or is_pandas(data)

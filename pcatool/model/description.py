@@ -17,7 +17,10 @@ __all__ = ["is_centered_pca", "model_html", "name_of_total", "settings_text", "s
 
 
 def settings_text(model: Model) -> str:
-    """Return the settings of the fit in words, such as `centred, not standardised, divisor n (ddof 0)`."""
+    """Return centring, scaling, divisor, weights, whitening, kernel and labels of the fit in words, with HSIC if known.
+
+    For example `centred, not standardised, divisor n (ddof 0)`.
+    """
     supervised = model.meta.get("method") == "supervised"
     centred = "scores not centred" if supervised else "centred" if model.centered else "not centred"
     scaled = "standardised" if model.standardized else "not standardised"
@@ -39,7 +42,10 @@ def settings_text(model: Model) -> str:
 
 
 def short_settings_text(model: Model) -> str:
-    """Return the settings that a reader of a scores or loadings plot must know: a shorter `settings_text`."""
+    """Return scaling, centring, weights, whitening and kernel of the fit in words, shorter than `settings_text`.
+
+    The caption of a plot: centring is named only if the columns are not centred, or each row is centred.
+    """
     phrases = ["standardised" if model.standardized else "not standardised"]
     if model.rows_centered:
         phrases.insert(0, "the mean of each row subtracted")
@@ -58,7 +64,10 @@ def short_settings_text(model: Model) -> str:
 
 
 def _method_phrases(meta: Mapping[str, Any]) -> list[str]:
-    """Return phrases on the kernel, the label columns and their dependence (HSIC); none for plain PCA."""
+    """Return phrases on the kernel, the landmarks, the label columns and the HSIC; an empty list for plain PCA.
+
+    HSIC measures how much the scores depend on the labels. `meta` are the settings of a model.
+    """
     phrases = _kernel_phrases(meta)
     if "labels" in meta:
         classes = f" of {meta['classes']} class{'es' * (meta['classes'] != 1)}" if "classes" in meta else ""
@@ -69,7 +78,10 @@ def _method_phrases(meta: Mapping[str, Any]) -> list[str]:
 
 
 def _kernel_phrases(meta: Mapping[str, Any]) -> list[str]:
-    """Return phrases on the kernel with its settings, and on the number of landmarks; none without a kernel."""
+    """Return a phrase on the kernel with its parameters, and one on the number of landmarks, as far as `meta` has them.
+
+    The list is empty for a model without a kernel. `meta` are the settings of a model.
+    """
     phrases = []
     kernel = meta.get("kernel")
     if isinstance(kernel, Mapping):
@@ -86,7 +98,11 @@ def is_centered_pca(model: Model) -> bool:
 
 
 def name_of_total(method: str | None, centered: bool) -> str:
-    """Return the name of the total that the components explain a share of, such as `variance`."""
+    """Return the name of the total that components explain a share of.
+
+    It is `dependence on the label` for the method "supervised"; else `variance`, or without centring
+    `sum of squares about 0`.
+    """
     if method == "supervised":
         return "dependence on the label"
     return "variance" if centered else "sum of squares about 0"

@@ -67,7 +67,10 @@ class VarianceTable:
         return 8 * max(len(self.lost_share), 1) * float(np.finfo(float).eps)
 
     def smallest_k(self, share: float) -> int | None:
-        """Return the smallest number of components that keep `share`; None if all known eigenvalues keep less."""
+        """Return the smallest number of components that keep at least `share` of the total variance, up to rounding.
+
+        Return None if all components with a known eigenvalue together keep less.
+        """
         reached = np.flatnonzero(self.lost_share <= (1.0 - share) + self.slack)
         return int(reached[0]) + 1 if len(reached) else None
 
@@ -76,7 +79,7 @@ class VarianceTable:
         return VarianceTable(**{name: column[:count] for name, column in self.columns().items()})
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the columns by name, in the order that reports and CSV files have."""
+        """Return a dict from the name of each column to its values, in the order that reports and CSV files have."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
@@ -120,12 +123,12 @@ class Model:
     n_samples: int  # rows used
     columns: tuple[str, ...]  # feature names, in the order of the rows of basis
     meta: Mapping[str, Any] = field(default_factory=dict)  # settings, listed in `validate.SETTINGS`
-    variances: Array | None = None  # (d,) of the columns as read, about their mean; None in files of format 1
+    variances: Array | None = None  # (d,) of the columns as read, about their mean; None: unknown
     column_means: Array | None = None  # (d,) fill values for missing cells, if the model is not centred
     statistic: Statistic | None = None  # sums over rows, for `update`, `merge` and `refit`; None: not kept
 
     def __post_init__(self) -> None:
-        """Copy the arrays as read-only float64, freeze the settings, and check the model."""
+        """Copy the arrays as read-only float64, freeze the settings, and raise `ModelError` if the model is invalid."""
         for name in ("mean", "std", "basis", "eigenvalues", *OPTIONAL, *self.EXTRA_ARRAYS):
             if getattr(self, name) is None:
                 continue
@@ -141,7 +144,10 @@ class Model:
             check_model(self)
 
     def check_basis(self) -> None:
-        """Raise `ModelError` unless `basis` has at most d columns, orthonormal; a subclass checks its own arrays."""
+        """Raise `ModelError` unless `basis` has at most d columns, all orthonormal, and the settings name no kernel.
+
+        `KernelModel` checks its own arrays instead.
+        """
         if self.meta.get("method") == "kernel" or "kernel" in self.meta:
             raise ModelError("the settings describe a kernel model, but array 'dual_vectors' is missing")
         if self.k > self.d:
@@ -215,7 +221,7 @@ class Model:
 
     @property
     def variance(self) -> VarianceTable:
-        """Table of explained variance."""
+        """Table of explained variance, with a row for each known eigenvalue, also beyond the k components."""
         return VarianceTable.of(self.eigenvalues, self.total_variance)
 
     def score_names(self) -> list[str]:
@@ -256,7 +262,7 @@ class Model:
             return Z @ self.basis.T if self.whitening == "zca" else Z
 
     def whitened(self, Z: Array) -> Array:
-        """Return scores Z (n, k) divided by `whitening_divisors` if the model whitens, else Z; no ZCA rotation yet."""
+        """Return scores Z (n, k) divided by `whitening_divisors` if the model whitens, else Z; without ZCA rotation."""
         return Z if self.whitening == "none" else Z / self.whitening_divisors()
 
     def reconstruct(self, Z: Array) -> Array:
@@ -288,12 +294,18 @@ class Model:
         raise UsageError("--preimage has no effect: only kernel models need --preimage", "leave out --preimage")
 
     def project_and_reconstruct(self, X: Array) -> Array:
-        """Return rows X (n, d) as reconstructed from their scores, (n, d), in original units."""
+        """Return the reconstruction (n, d) of rows X (n, d) from their scores, in original units.
+
+        Unlike `reconstruct`, this adds the row means again that a model with `rows_centered` subtracts.
+        """
         back = self.reconstruct(self.project(X))
         return back + row_means(X)[:, None] if self.rows_centered else back
 
     def squared_error(self, X: Array) -> Array:
-        """Return the squared reconstruction error of each row, (n,): |y - B B^T y|^2 for y in the units of the fit."""
+        """Return the squared reconstruction error of each row of X (n, d), (n,): |y - B B^T y|^2.
+
+        y is the row in the units of the fit, as `standard_rows` returns it. Whitening does not change this error.
+        """
         Y = self.standard_rows(X)
         with one_blas_thread():
             R = Y - (Y @ self.basis) @ self.basis.T
@@ -351,7 +363,7 @@ class Model:
         return hash((self.columns, self.n_samples, self.total_variance))
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Restore the fields from a pickle or deep copy, with read-only arrays and settings."""
+        """Set the fields from `state`, unpickled or deep-copied, and make arrays and settings read-only again."""
         self.__dict__.update(state)
         self.__dict__["meta"] = frozen(self.meta)
         for value in state.values():
@@ -379,7 +391,7 @@ class Model:
 
 
 def _set_read_only(value: Any) -> None:
-    """Make an array read-only, or all arrays in a tuple, such as the sums over rows; leave other values alone."""
+    """Make an array read-only, or all arrays in a tuple and in tuples inside it; leave other values alone."""
     if isinstance(value, np.ndarray):
         value.setflags(write=False)
     elif isinstance(value, tuple):

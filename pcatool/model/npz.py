@@ -169,7 +169,10 @@ class ArrayInfo(NamedTuple):
 
 
 def contents(data: bytes) -> list[ArrayInfo]:
-    """Return facts about each array in the bytes of a model file, in the order of the file."""
+    """Return facts about each array in the bytes of a model file, in the order of the file.
+
+    The bytes must have been read by `loads` without an error.
+    """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         arrays = [(name, _member(archive, name, "the model")) for name in _members(archive, "the model")]
     return [
@@ -179,7 +182,7 @@ def contents(data: bytes) -> list[ArrayInfo]:
 
 
 def check_beginning(path: str) -> None:
-    """Read the first bytes of a file, and raise `ModelError` if it cannot be a model file."""
+    """Read the first bytes of a file, and raise `ModelError` unless they are the beginning of a zip archive."""
     source = Input(path)
     head = read_beginning(source, len(ZIP))
     if head != ZIP:
@@ -313,9 +316,10 @@ def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any,
 
 
 def _header(stream: Any, version: tuple[int, int]) -> Any:
-    """Return shape, order and type of an array, read from its header in the npy format of this `version`.
+    """Return (shape, whether in Fortran order, dtype) of an array, read from its header in this `version` of npy.
 
-    Python's parser raises `MemoryError` for a deeply nested header; if memory is free, raise `ValueError` instead.
+    Raise `ValueError` for an invalid header. For a deeply nested header Python's parser raises `MemoryError`; raise
+    `ValueError` in its place unless memory is really short.
     """
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     try:
@@ -355,7 +359,8 @@ def _meta(arrays: Mapping[str, np.ndarray[Any, Any]], name: str) -> dict[str, An
 def _check_json(value: Any, depth: int = 0) -> None:
     """Raise `ValueError` if a value is not plain JSON that pcatool can write.
 
-    Numbers must fit a double or 64 bits, text must be encodable, and nesting must not be deep.
+    Integers must fit 64 bits, other numbers must be finite, keys must be texts, text must be encodable as UTF-8, and
+    lists and dicts may be nested at most MAX_DEPTH levels deep. `depth` is the level of `value`.
     """
     match value:
         case None | bool():

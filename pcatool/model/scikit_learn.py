@@ -108,7 +108,10 @@ def _check(model: Model) -> None:
 
 
 def _pca(model: Model, whiten: bool) -> Any:
-    """Return the components of a centred model as a fitted `PCA`; if a scaler comes first, the mean is 0."""
+    """Return the components of a centred model as a fitted `PCA`, which whitens its scores if `whiten` is true.
+
+    The mean of the PCA is 0 for a standardised model, because a `StandardScaler` centres the rows first.
+    """
     k, largest = model.k, model.possible
     fitted = library().PCA(n_components=k, whiten=whiten)
     _add_axes(fitted, model)
@@ -332,8 +335,9 @@ def _sklearn_fit(scaler: Any, pca: Any) -> SklearnFit:
 def _ddof(pca: Any, rows: int, values: Array) -> int:
     """Return the ddof of the variances `values` (k,), 0 or 1, computed from the singular values of the PCA.
 
-    The ddof is 1 in every PCA that scikit-learn has fitted, and may be 0 in a PCA that `to_sklearn` returned. Singular
-    values in single precision are too coarse; then return 1. Raise `ModelError` if they are not finite or do not match.
+    The ddof is 1 in every PCA that scikit-learn has fitted, and may be 0 in a PCA that `to_sklearn` returned. Return 1
+    for singular values in single precision, which are too coarse for the computation. Raise `ModelError` if singular
+    values are not finite, or if they and `values` imply a ddof that is near neither 0 nor 1.
     """
     singular = np.asarray(pca.singular_values_)
     if not np.all(np.isfinite(singular)):
@@ -393,7 +397,7 @@ def _ddof_of_scale(fit: SklearnFit, scale: Array) -> int:
 def _variances(fit: SklearnFit, values: Array, ddof: int) -> Array | None:
     """Return the variances (d,) of the columns as read, with divisor n - ddof; `values` are the eigenvalues.
 
-    Return None if they are unknown: the scaler does not divide columns, or is None, and the PCA dropped components.
+    Return None if the variances are unknown: the PCA dropped components, and no scaler divides the columns.
     """
     if fit.scaled:
         scale = np.asarray(fit.scaler.scale_, dtype=np.float64)
@@ -409,7 +413,7 @@ def _columns(estimator: Any, d: int) -> tuple[str, ...]:
 
 
 def _meta(fit: SklearnFit, ddof: int, rank: int) -> dict[str, Any]:
-    """Return the settings `meta` of the model that `from_sklearn` returns."""
+    """Return the settings `meta` of the model that `from_sklearn` returns; `rank` is the rank of the PCA."""
     kind = type(fit.pca).__name__
     n_components = fit.pca.n_components
     meta = {

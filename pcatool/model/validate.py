@@ -106,9 +106,9 @@ def _check_statistic(model: Model) -> None:
 
 
 def _check_sums(model: Model, statistic: Statistic, divisor: float) -> None:
-    """Raise `ModelError` for sums over rows of another method, or with other leading components than the model.
+    """Raise `ModelError` if the sums `statistic` are not of the model's method, or do not give its leading components.
 
-    `divisor` is the divisor of the sums of squares, such as n - ddof.
+    `divisor` turns the sums of squares into variances, such as n - ddof.
     """
     supervised = model.meta.get("method") == "supervised"
     classes = model.meta.get("label_kernel") == "delta"
@@ -154,7 +154,7 @@ def _check_scale(model: Model) -> None:
 
 
 def _check_aligned(model: Model) -> None:
-    """Raise `ModelError` unless the setting `aligned`, if there is one, explains the order of the eigenvalues.
+    """Raise `ModelError` if the model has a setting `aligned` that does not explain the order of its eigenvalues.
 
     `aligned` lists the place that each component has in descending order. Only components with nearly equal eigenvalues
     may leave that place, to match an older model.

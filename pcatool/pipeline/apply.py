@@ -34,8 +34,9 @@ def model_columns(model: Model, inputs: Inputs) -> ColumnChoice:
 def rows_or_scores(model: Model, inputs: Inputs) -> str:
     """Return "rows" or "scores": the kind of data that the first input holds, judged by its columns.
 
-    A ZCA model always gives "scores", since its scores have the names of the columns. Raises `UsageError` when the
-    input could hold either.
+    An input with a column PC1 holds scores; so does an input without a header line that has at most as many columns as
+    the model has components, and fewer than the model has columns. For a ZCA model return "scores", since its scores
+    have the names of the columns. Raises `UsageError` when the input could hold either.
     """
     if model.whitening == "zca":
         return "scores"
@@ -60,9 +61,9 @@ OTHER_MODEL = "name the model that made these scores"
 
 
 def score_columns(model: Model, inputs: Inputs, most: int | None) -> list[str]:
-    """Return the names of the columns that hold scores: PC1, PC2, ..., of which at most the first `most` (None: all).
+    """Return the names of the columns of the first input that hold scores: PC1, PC2, ..., at most `most` (None: all).
 
-    Without a header line, all columns hold scores. Raises `DataError` when no column holds scores, when a column before
+    Without a header line, return all columns. Raises `DataError` when no column holds scores, when a column before
     the last one is missing, or when the model has fewer components.
     """
     names = [c.name for c in inputs.columns.file_columns]

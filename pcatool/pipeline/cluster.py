@@ -148,7 +148,7 @@ class SplitReading:
 
     partitions: Partitions | None  # columns that the names of folders add; None without such folders
     table: TableOptions
-    facts: SchemaFacts  # from the first input
+    facts: SchemaFacts  # facts about the columns, settled by the first input
 
     def read(
         self, split: Split, work: Callable[[Inputs, Reporter, RowCounts], Result]
@@ -177,7 +177,7 @@ class SplitReading:
         )
 
     def _open(self, split: Split, reporter: Reporter) -> Inputs:
-        """Return the split as open inputs; `of_input` is set in an error."""
+        """Return the split as open inputs; a `PcatoolError` raised here is marked as an error of the input."""
         found = ResolvedInputs((split.input,), self.partitions)
         table = replace(self.table, skip_bad=False)
         try:
@@ -377,7 +377,7 @@ def _refuse_inside(inputs: Sequence[Input], folder: str) -> None:
 
 
 def _try_writer(results: Results, output: OutputOptions) -> None:
-    """Open a writer on the null device, so that an error of every worker is raised here, before any file is written."""
+    """Open a writer on the null device, to raise before any file is written an error that every worker would raise."""
     with open_sink(os.devnull, no_clobber=False) as sink:
         open_writer(output, sink, results.passthrough, results.names)
 

@@ -98,7 +98,10 @@ def are_models(paths: Sequence[str]) -> bool:
 
 
 def refuse_reading(*records: Any) -> None:
-    """Raise `UsageError` if the records hold options of reading tables: no table is read when models are subtracted."""
+    """Raise `UsageError` if an option in the records is set, other than --align-to.
+
+    They are options of reading tables, and no table is read when models are subtracted from a model.
+    """
     given = given_flags(*records, leaving_out="align_to")
     if given:
         raise UsageError(no_effect(given, "when models are subtracted"), f"leave out {', '.join(given)}")
@@ -107,7 +110,7 @@ def refuse_reading(*records: Any) -> None:
 def statistic_of(named: NamedModel, command: str) -> Statistic:
     """Return the sums that a model keeps; raise `ModelError` with the reason when it keeps none.
 
-    `command`, one of FITS_INSTEAD, needs the sums.
+    `named` is (name for messages, model); `command`, a key of FITS_INSTEAD, is the command that needs the sums.
     """
     name, model = named
     if model.statistic is None:
@@ -170,7 +173,7 @@ def _check_labels(first: Model, model: Model, name: str, other: str) -> None:
 
 
 def _setting(name: str, model: Model) -> Any:
-    """Return the setting `name` of a fit, to compare models by.
+    """Return the value of the setting `name` in the model, to compare it with another model; None if it is not set.
 
     A default epsilon becomes None: its value depends on the data, so it differs from model to model.
     """
@@ -391,7 +394,10 @@ def refit(named: NamedModel, options: RefitOptions, reporter: Reporter) -> Model
 
 
 def _columns_left(name: str, model: Model, options: RefitOptions) -> list[int]:
-    """Return the indices of the columns that -c and -x leave, in the order of -c, or else in that of the model."""
+    """Return the indices of the model's columns that -c and -x leave, in the order of -c, or without -c of the model.
+
+    `name` is the name of the model for messages. Raises `DataError` if no column is left.
+    """
     chosen = _indices_of(name, model, options.columns) if options.columns else range(model.d)
     removed = frozenset(_indices_of(name, model, options.exclude))
     left = [j for j in chosen if j not in removed]
@@ -401,9 +407,10 @@ def _columns_left(name: str, model: Model, options: RefitOptions) -> list[int]:
 
 
 def _indices_of(name: str, model: Model, terms: Sequence[str]) -> list[int]:
-    """Return the indices of the columns of the model that the terms of -c or -x name.
+    """Return the indices of the columns of the model that the terms of -c or -x name, in the order of the terms.
 
-    A vector can be named as one column, which means all its elements, as in a table.
+    A vector can be named as one column, which means all its elements, as in a table. `name` is the name of the model
+    for messages.
     """
     elements = [vector_element(column) for column in model.columns]
     heads = [column if element is None else element[0] for column, element in zip(model.columns, elements, strict=True)]

@@ -98,10 +98,10 @@ def _columns(model: Model) -> list[dict[str, Any]]:
 
 
 def _variance(model: Model) -> list[dict[str, Any]]:
-    """Return a row for each known eigenvalue, with the columns of explain-variance and `kept`.
+    """Return a row for each known eigenvalue: the columns of explain-variance, and `kept`, true for the k components.
 
-    The rows of kept components also have a bound on the relative error of the eigenvalue and the number of right
-    digits, if the model holds bounds.
+    If the model holds bounds on errors, the rows of kept components also have `relative_error` (the bound), `vouched`
+    and `digits`, the number of right digits.
     """
     table = model.variance.columns()
     rows = [dict(zip(table, row, strict=True)) for row in zip(*(c.tolist() for c in table.values()), strict=True)]
@@ -151,9 +151,9 @@ def abilities(model: Model) -> Abilities:
 
 
 def _add_from_sums(model: Model, found: Abilities) -> None:
-    """Add update, merge, subtract and refit to `found`: a model supports them if it keeps sums over rows.
+    """Add update, merge, subtract and refit to `found`: a model supports these commands if it keeps sums over rows.
 
-    If a rule that needs the rows chose k, the model supports only `refit`, with another -k.
+    With sums, but a k chosen by a rule that needs the rows, the model supports only `refit`, with another -k.
     """
     against, rule = why_not_updatable(model), rule_with_rows(model.meta.get("components"))
     if against is None and rule:
@@ -290,7 +290,10 @@ def _settings(a: Model, b: Model) -> list[dict[str, Any]]:
 
 
 def _angles(a: Model, b: Model) -> list[float]:
-    """Return the principal angles between the subspaces of the components, in degrees, ascending; on shared columns."""
+    """Return the principal angles between the subspaces of the components of `a` and of `b`, in degrees, ascending.
+
+    Only the columns that both models have are compared.
+    """
     at = {name: j for j, name in enumerate(b.columns)}
     shared = [(i, at[name]) for i, name in enumerate(a.columns) if name in at]
     here, there = ([pair[which] for pair in shared] for which in (0, 1))
@@ -298,7 +301,7 @@ def _angles(a: Model, b: Model) -> list[float]:
 
 
 def _matched(a: Model, b: Model) -> list[dict[str, Any]]:
-    """Return a row for each pair of components; pairs are chosen so that the sum of |cosine| is largest.
+    """Pair components of `a` with components of `b`, so that the sum of |cosine| is largest; return a row per pair.
 
     There are as many pairs as the smaller model has components. Components are counted from 1.
     """
@@ -318,7 +321,7 @@ def _matched(a: Model, b: Model) -> list[dict[str, Any]]:
 
 
 def _near(model: Model, at: int) -> list[int]:
-    """Return the numbers, from 1, of the other components with nearly the same eigenvalue as that at index `at`.
+    """Return the numbers, from 1, of other components with nearly the same eigenvalue as the component at index `at`.
 
     In another sample of rows, components with nearly equal eigenvalues may swap places or rotate into each other.
     """
@@ -329,7 +332,10 @@ def _near(model: Model, at: int) -> list[int]:
 
 
 def _too_close(model: Model, at: int) -> list[int]:
-    """Return the numbers, from 1, of components that rounding may mix with that at index `at`, by the certificate."""
+    """Return the numbers, from 1, of components that rounding may have mixed with the component at index `at`.
+
+    The certificate of the model lists such pairs; without a certificate the list is empty.
+    """
     pairs = model.meta.get("certificate", {}).get("close_pairs", [])
     return sorted({j for pair in pairs if at + 1 in pair for j in pair if j != at + 1})
 
@@ -399,7 +405,10 @@ def _mean_shift(one: ColumnStatistics, other: ColumnStatistics, i: int, j: int) 
 
 
 def _std_shift(one: ColumnStatistics, other: ColumnStatistics, i: int, j: int) -> dict[str, Any]:
-    """Return the standard deviations of column `i` of the first model and `j` of the other, and their ratio or None."""
+    """Return the standard deviations of column `i` of the first model and column `j` of the other, and their ratio.
+
+    The ratio is the other by the first; None if the first is 0, or if the ratio is too large.
+    """
     assert one.std is not None
     assert other.std is not None
     a, b = float(one.std[i]), float(other.std[j])

@@ -128,7 +128,7 @@ def open_rows(job: Job, inputs: Inputs, counts: RowCounts, run: Runner) -> FitRo
 def columns_of(job: Job, inputs: Inputs, run: Runner) -> ColumnChoice:
     """Return the columns of a job, settled by the first good input; `run` maps a function over batches.
 
-    These are the columns of the model `job.columns_of_model` or, without a model, the columns that -c and -x select.
+    Features are those of `job.columns_of_model` or, without this model, those of -c and -x; labels and weights follow.
     """
     o = job.options
     inputs.settle(lambda one: read_blocks(job, one, run))
@@ -144,14 +144,14 @@ def rows_of(
 ) -> FitRows:
     """Return the rows of a fit in blocks, for columns that are already chosen.
 
-    `remedy` is the hint of the error for missing cells; `run` maps a function over batches.
+    Rows read are added to `counts`. `remedy` is the hint of the error for missing cells; `run` maps over batches.
     """
     rows = rows_to_fit(inputs, columns, o.missing, counts, weighted=o.weights is not None, remedy=remedy, run=run)
     return FitRows(columns, columns.features, labels_of(columns), recut(rows, columns.width))
 
 
 def read_blocks(job: Job, inputs: Inputs, run: Runner) -> Iterator[Array]:
-    """Return the rows of a job in blocks, without counting them."""
+    """Return the rows of a job in blocks, whose columns are chosen here, without adding to any row counts."""
     columns = columns_of(job, inputs, run)
     blocks: Iterator[Array] = rows_of(job.options, inputs, columns, RowCounts(), run, job.remedy(columns)).rows
     return blocks
@@ -165,7 +165,7 @@ def labels_of(columns: ColumnChoice) -> Labels | None:
 
 
 def resources_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> FitResources:
-    """Return the resources of a fit to the rows `read`: memory limit, table in memory, threads, labels, estimates."""
+    """Return limit, threads, labels and estimates for a fit to the rows `read`; a table in memory can be read again."""
     d = len(read.features)
 
     def reading(threads: int) -> int:
@@ -379,7 +379,7 @@ def _sums_of_splits(
 
 
 def older_model(job: Job) -> Model | None:
-    """Return the model to align to, None without --align-to; refuse a model that does not suit the fit.
+    """Return the model to align to, None without --align-to; `UsageError` for a model that does not suit the fit.
 
     Call this before the fit, because the output of the fit may replace the file of the older model.
     """
@@ -456,7 +456,7 @@ def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
 
 
 def with_all_eigenvalues(o: FitOptions) -> FitOptions:
-    """Return the options with --eigenvalues all, unless it was given, -k is a number, or the fit cannot find all."""
+    """Return options with --eigenvalues all, unless --eigenvalues or a count -k was given, or the fit cannot find all."""
     possible = o.method == "pca" and o.policy != "em" and o.solver != "randomized"
     few = isinstance(parse_components(o.components), int)
     return replace(o, eigenvalues="all") if possible and not few and o.eigenvalues == "auto" else o

@@ -28,7 +28,8 @@ RUN = 4
 def column_words(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the -c options that name the columns, as words of a command, and remarks about these options.
 
-    No words if they would be longer than MOST_LETTERS, or if a name is empty.
+    If a name is empty, or the words would have more than MOST_LETTERS letters, there are no words, and a remark says
+    that the command does not name the columns.
     """
     terms = list(_terms(names))
     together = [",".join(run) for _, run in groupby(terms, key=_group_key)]
@@ -180,7 +181,10 @@ def _settings(model: Model) -> dict[str, Any]:
 
 
 def _updatable(model: Model, usual: FitOptions) -> bool | None:
-    """Return True if the fit had --updatable, False if it had --no-updatable, None if the default explains the sums."""
+    """Return the value of --updatable that makes a fit keep sums as `model` does, or drop them; None for the default.
+
+    None also if a fit with the options `usual`, or by the randomized solver, cannot keep sums.
+    """
     if usual.why_not_updatable is not None or model.meta.get("solver") == "randomized":
         return None
     kept = model.statistic is not None

@@ -40,12 +40,15 @@ PANELS = 36
 
 
 def check_method(options: FitOptions, names: Sequence[str]) -> None:
-    """Raise `UsageError`, before a fit with these options, for values in `names` that its model will not have."""
+    """Raise `UsageError` for kinds of values in `names`, such as cos2, that a fit with these options cannot give."""
     _refuse(options.method, options.kernel is not None, names)
 
 
 def _refuse(method: str, in_kernel: bool, names: Sequence[str]) -> None:
-    """Raise `UsageError` for values in `names` that are not defined for the method."""
+    """Raise `UsageError` for any kernel model, and for values in `names` that are not defined for the method.
+
+    `names` are kinds of values, such as correlations.
+    """
     if in_kernel:
         raise UsageError(
             "the components of a kernel model are directions in the kernel space, not combinations of columns",

@@ -184,7 +184,10 @@ class Outputs:
 
 
 def goes_to_folder(output: OutputOptions) -> bool:
-    """Whether the output is a folder: its name ends with /, or the folder exists; `UsageError` for --resume without."""
+    """Whether the output is a folder: its name ends with /, or a folder of that name exists.
+
+    Raises `UsageError` for --resume if the output is no folder.
+    """
     name = output.output
     into = name is not None and name != "-" and is_folder(name)
     if output.resume and not into:

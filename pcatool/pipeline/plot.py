@@ -151,7 +151,7 @@ def _rows_of_scores(names: tuple[str, ...], inputs: Inputs, colors: _Colors, run
 def _projected_rows(
     job: Job, axes: tuple[int, ...], model: Model, inputs: Inputs, colors: _Colors, run: Runner
 ) -> Iterator[ColoredRows]:
-    """Yield the projected rows, batch by batch; a missing cell in the column of --color alone leaves the scores."""
+    """Yield the projected rows, batch by batch; a row that lacks only its cell in the column of --color has scores."""
     results = project_rows(job, axes, model, inputs, colors.passthrough)
     plan = results.plan
     names = plan.choice.names
@@ -270,9 +270,9 @@ class PlotOutcome(NamedTuple):
 
 
 def draw(job: Job, request: PlotRequest, model: Model | None = None) -> PlotOutcome:
-    """Draw the picture to its file, or write its numbers if --format asks for a table.
+    """Draw the picture to its file, or write the numbers of the plot if --format asks for a table.
 
-    Numbers of columns that would go to standard output are not written: the caller prints `plot_data`.
+    A table of columns (loadings or arrows) for standard output is not written: the caller prints `plot_data`.
     """
     subject = subject_of(job, request, model)
     if not request.wants_picture and request.needs_rows:
@@ -296,18 +296,18 @@ def draw(job: Job, request: PlotRequest, model: Model | None = None) -> PlotOutc
 
 
 def table_of(job: Job, request: PlotRequest, model: Model | None) -> dict[str, Any]:
-    """Return the numbers of a plot of columns as a table, a dict of columns."""
+    """Return the loadings, or the arrows of a biplot, as a table: a dict from the names of its columns to arrays."""
     table: dict[str, Any] = request.plot_class().table(_plot_data(job, request, subject_of(job, request, model)))
     return table
 
 
 def rows_of(job: Job, request: PlotRequest, model: Model | None) -> BatchTable:
-    """Return the numbers of a plot of rows, as a table whose rows are read and scored while it is iterated."""
+    """Return the scores that a plot of rows shows, as a table whose rows are read and scored while it is iterated."""
     return _score_table(job, request, subject_of(job, request, model))[0]
 
 
 def _score_table(job: Job, request: PlotRequest, subject: Subject) -> tuple[BatchTable, PlotData]:
-    """Return the table of the rows, and plot data that hold only the axes."""
+    """Return the table of the scores of the rows, and plot data that hold only the numbers of the components."""
     assert subject.inputs is not None
     axes = _axes(request, subject)
     model = subject.model if subject.holds == "rows" else None

@@ -248,9 +248,10 @@ def _with_model(job: Job, request: PlotRequest, model: Model, names: tuple[str, 
 
 
 def _without_model(job: Job, request: PlotRequest) -> Subject:
-    """Return a table of scores, a model loaded from the data of the job, or a model fitted to the data.
+    """Return the subject of a plot whose data are not a model file followed by rows.
 
-    If the plot needs rows, the data are opened again after the fit.
+    A plot of rows gets the opened table of scores, or a model fitted to the data, and the data opened again. A plot
+    without rows gets the model that the data hold, or a model fitted to the data.
     """
     old = older_model(job) if request.needs_rows else None
     if request.needs_rows:

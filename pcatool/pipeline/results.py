@@ -258,7 +258,7 @@ class ErrorSum:
 def warn_of_empty_results(
     counts: RowCounts, inputs: Sequence[Input], options: ApplyOptions, reporter: Reporter
 ) -> None:
-    """Warn if the output has no rows, or only rows without results, or some that no --missing asked for."""
+    """Warn if the output has no rows, or only rows without results; without --missing, also if it has some of these."""
     files = [item.name for item in inputs]
     if not counts.rows and files:
         have = f"{files[0]} has no rows" if len(files) == 1 else f"none of the {grouped(len(files))} inputs has rows"
@@ -358,7 +358,7 @@ class TextCounts:
 class Sample(NamedTuple):
     """Sampled rows in the order of the input."""
 
-    numbers: NDArray[np.int64]  # (s,) of the rows, from 1
+    numbers: NDArray[np.int64]  # (s,) numbers of the rows in the input, from 1
     values: Array  # (s, w) results
     passthrough: dict[str, list[str | None]]  # cells passed through, by column
     names: list[str]  # of the result columns

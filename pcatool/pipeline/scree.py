@@ -86,7 +86,10 @@ def fit_and_draw(job: Job, output: str, request: ScreeRequest, *, no_clobber: bo
 
 
 def rule_choices(fitted: Fitted, names: Sequence[str] | None, seed: int) -> list[Verdict]:
-    """Return the verdicts of the rules for k in `names`, by default of all rules; some need the rows, so a fit."""
+    """Return the verdicts of the rules for k in `names`, by default of all rules.
+
+    Rules that need the rows can choose only for a model fitted in this run; `seed` serves a loaded model.
+    """
     return compare(fitted.evidence or _evidence_of(fitted.model, seed), names)
 
 
