@@ -212,10 +212,10 @@ def opposites(params: Sequence[Any]) -> dict[str, str]:
 
 
 def refuse_value_of_flag(words: Sequence[str], flags: Mapping[str, str], with_value: Collection[str]) -> None:
-    """Refuse `--standardize true`, which would be read as a file called true, and `--standardize=true`.
+    """Raise `UsageError` for a value of an option that takes none: `--standardize true` or `--standardize=true`.
 
-    `flags` maps the name of each option without a value to its opposite, "" if it has none. `with_value` are the names
-    of options with a value.
+    The parser would read the word true as a file; a file of that name is accepted. `flags` maps the name of each option
+    without a value to its opposite, "" if it has none. `with_value` are the names of options with a value.
     """
     at, before = 0, ""
     while at < len(words) and words[at] != "--":
@@ -239,7 +239,7 @@ def refuse_split_values(
     options: Collection[str],
     arguments: Collection[str],
 ) -> None:
-    """Refuse `-c a b`, which would be read as column a of a file called b.
+    """Raise `UsageError` for `-c a b`, which would be read as column a of a file called b, unless b may be an input.
 
     `separators` maps the name of each option with several values to (mark between values, noun for the values).
     `with_value` are the names of all options with a value, `options` those of all options. `arguments` are words that
@@ -259,7 +259,10 @@ def refuse_split_values(
 
 
 def _option_at(words: Sequence[str], at: int, with_value: Collection[str]) -> tuple[str, str, int]:
-    """Return (option in word `at`, its value, number of words of both); ("", "", 1) without an option with a value."""
+    """Return (option, its value, number of words of both) at index `at`, or ("", "", 1) if another word is there.
+
+    `with_value` are the names of the options to find; the value may be attached, as in `-k3` and `--ddof=1`.
+    """
     word = words[at]
     if word in with_value:
         return word, words[at + 1] if at + 1 < len(words) else "", 2
@@ -281,14 +284,14 @@ def _is_input(word: str) -> bool:
 
 
 def refuse_single_dash(command: Any, words: Sequence[str]) -> None:
-    """Refuse `-output x`, which would be read as `-o utput`."""
+    """Raise `UsageError` for a long option with a single dash: `-output x` would be read as `-o utput`."""
     for word in words:
         if word.startswith("-") and len(word) > 2 and f"-{word.partition('=')[0]}" in command.option_names:
             raise UsageError(f"{show(word)} needs two dashes", f"write -{word}")
 
 
 def refuse_option_as_value(command: Any, given: dict[str, Any]) -> None:
-    """Refuse an option as the value of another: `-o -v` would write a file called -v.
+    """Raise `UsageError` for an option as the value of another option: `-o -v` would write a file called -v.
 
     `given` maps names of parameters to parsed values.
     """

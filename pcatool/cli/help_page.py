@@ -53,8 +53,8 @@ USUAL_OPTIONS = frozenset({
 def command_page(usage: str, command: Any, params: Iterable[Any], words: Sequence[str]) -> str:
     """Return the help page of a command; `words` are the words of the call that asks for help.
 
-    With `-h` the page lists the usual options and counts the options that it leaves out. With a kind of plot among the
-    words, the page describes this kind only.
+    With `-h`, and not `--help`, the page lists the usual options and counts the others. If the first argument of `plot`
+    is a kind of plot, the page describes this kind only.
     """
     brief = "-h" in words and "--help" not in words
     kind = next((word for word in words if not word.startswith("-")), "")
@@ -93,7 +93,7 @@ def help_of_kind(text: str, kind: str) -> str:
 
 
 def program_page(usage: str, program: Any, params: Iterable[Any]) -> str:
-    """Return the help page of the program, which lists its commands."""
+    """Return the help page of the program, which lists its commands and its own options, given as `params`."""
     sections = {
         "Commands": [(name, command.help.partition("\n")[0]) for name, command in program.commands.items()],
         "Options": [(option_and_value(param), help_with_default(param)) for param in params],
@@ -102,7 +102,7 @@ def program_page(usage: str, program: Any, params: Iterable[Any]) -> str:
 
 
 def summary_and_examples(text: str) -> str:
-    """Return two paragraphs of a help text: the first, and its examples."""
+    """Return two paragraphs of a help text: its first paragraph, and the paragraph of examples if there is one."""
     first, *others = text.split("\n\n")
     return "\n\n".join([first, *(part for part in others if part.lstrip().startswith("Examples:"))])
 
@@ -113,7 +113,7 @@ def group_of(param: Any) -> str:
 
 
 def option_and_value(param: Any) -> str:
-    """Return the names and metavar of an option, such as `-o, --output FILE`; indented without a short name."""
+    """Return the names and the metavar of an option, such as `-o, --output FILE`; indented if it has no short name."""
     names = ", ".join(sorted(param.opts, key=len))
     names = f"    {names}" if names.startswith("--") else names
     names += "".join(f" / {name}" for name in param.secondary_opts)

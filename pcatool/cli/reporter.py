@@ -50,9 +50,10 @@ def run_and_report(run: Callable[[], int], *, debug: bool) -> int:
 
 
 def _code_of(error: BaseException, debug: bool) -> int:
-    """Print an error and return its exit code; a closed pipe gives 0 and no message.
+    """Print an error and return its exit code; no message for a closed pipe (0) and `KeyboardInterrupt` (130).
 
-    Raises `Stopped` if a signal asked the run to end, and the error itself if it is not an `Exception`.
+    With `debug`, the traceback is printed first. Raises `Stopped` if a signal asked the run to end, and the error
+    itself if it is another `BaseException` but no `Exception`.
     """
     stopped = stop_requested()
     if stopped is not None:
@@ -214,8 +215,9 @@ class ConsoleReporter(ProgressOnly):
     def close(self, facts: Mapping[str, Any], lines: list[str], *, stdout_free: bool) -> None:
         """Print the closing summary: `facts` as a JSON object with `--json`; `lines` on a terminal or with `-v`.
 
-        The JSON goes to standard output if `stdout_free`, that is without results, else to standard error. Lines go to
-        standard error. Counts of rows and files, notes, warnings and the time are added to both.
+        The JSON goes to standard output if `stdout_free`, that is if no results go there, else to standard error. Lines
+        go to standard error; there are none with -q, or with --json and without -v. Counts of rows and files and the
+        time are added to both, notes and warnings to the JSON alone.
         """
         _close_line()
         seconds = monotonic() - STARTED_AT
@@ -247,7 +249,7 @@ class ConsoleReporter(ProgressOnly):
                 print_message(f"took {clock(seconds)}")
 
     def _row_counts_facts(self) -> dict[str, Any]:
-        """Return the row counts and left-out columns of a fit, for `--json`; empty without a fit."""
+        """Return the row counts and the left-out columns of the fit of this run, for `--json`; empty without a fit."""
         if self.fit_counts is None:
             return {}
         from pcatool.render.summary import row_counts_facts

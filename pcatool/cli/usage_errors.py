@@ -120,9 +120,10 @@ def _no_option_message(name: str, command: Any, program: Any) -> str:
 
 
 def _option_hint(name: str, command: Any, program: Any) -> str:
-    """Return a hint for an unknown option: our option for a name of other tools, a sentence, or the nearest option.
+    """Return a hint for the unknown option `name`, beginning with "; "; "" if there is no hint.
 
-    The hint begins with "; "; "" if there is none.
+    For a name that other tools use, the hint names our option, the commands that have our option, or explains; for
+    another name, the nearest option of `command`. Short options get no hint.
     """
     if not name.startswith("--"):
         return ""
@@ -140,9 +141,9 @@ def _option_hint(name: str, command: Any, program: Any) -> str:
 
 
 def no_command(name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for a word that is no command; the message names the probable command, file or topic.
+    """Return the error for a word that is no command; its remedy names the command that was probably meant.
 
-    `known` are the names of all commands.
+    If the word is a file or a help topic, the error says so. `known` are the names of all commands.
     """
     known = list(known)
     near = _command_alias(name)
@@ -196,7 +197,7 @@ def further_values_error(flag: str, value: str, more: Sequence[str], kind: tuple
 
 
 def refuse_typographic_marks(words: Sequence[str]) -> None:
-    """Refuse words that begin with a typographic dash or quotation mark, unless a file has that name."""
+    """Raise `UsageError` for a word that begins with a typographic dash or quotation mark, unless it names a file."""
     for word in words:
         if word[:1] in (*DASHES, *QUOTES) and not Path(word).exists():
             if word[0] in DASHES:
@@ -210,7 +211,10 @@ def refuse_typographic_marks(words: Sequence[str]) -> None:
 
 
 def refuse_short_equals(words: Sequence[str], options: Collection[str]) -> None:
-    """Refuse `-k=3`, which would be read as the value `=3`; `options` are short options with a value."""
+    """Raise `UsageError` for `-k=3`, which would be read as the value `=3`.
+
+    `options` are the names of the short options with a value.
+    """
     for word in words:
         short, equals, value = word.partition("=")
         if equals and value and short in options:

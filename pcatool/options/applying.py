@@ -238,9 +238,9 @@ class RefitOptions(AlignOptions):
 
     @property
     def changes(self) -> dict[str, Any]:
-        """The settings that were given, by name, without columns and alignment.
+        """The settings of the fit that were given, name -> value, without --columns, --exclude and --align-to.
 
-        A change of whitening resets epsilon to None, unless epsilon is given, too.
+        With `whiten`, epsilon is in the dict as None (the default) if it was not given.
         """
         named = ("components", "standardize", "center", "ddof", "whiten", "epsilon")
         given = {name: getattr(self, name) for name in named if getattr(self, name) is not None}

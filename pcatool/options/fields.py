@@ -132,7 +132,10 @@ def option_like(record: type, name: str, default: Any, **changes: Any) -> Any:
 
 
 def python_type(field: Field[Any]) -> str:
-    """Return the type of a field's Python keyword, as source text; where several texts are taken, also a single one."""
+    """Return the type of a field's Python keyword, as source text: its `takes`, or else the type of the field.
+
+    For a field that is a tuple of texts the keyword may also be a single text.
+    """
     several = "str | Sequence[str]" if field.type == "tuple[str, ...]" else str(field.type)
     return field.metadata["takes"] or several
 
@@ -171,7 +174,10 @@ def settings_of(options: Any, **decided: Any) -> dict[str, Any]:
 
 
 def options_of_settings(record: type, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options, name -> value, that the settings of a model record; an absent option had its default."""
+    """Return the options, name -> value, that `settings`, those of a model, record; `record` is the class of options.
+
+    An option that is not in the result had its default, or is not recorded.
+    """
     given = {}
     for each in fields(record):
         setting: Setting | None = each.metadata["kept"]
@@ -186,7 +192,10 @@ def options_of_settings(record: type, settings: Mapping[str, Any]) -> dict[str, 
 
 
 def checks_of(record: type) -> dict[str, Setting]:
-    """Return the `Setting` of each option of a record that a model keeps, by name, with its test filled in."""
+    """Return a dict from each name in a model's `meta` that records an option of `record` to the option's `Setting`.
+
+    A `Setting` without a test gets the test of the option's choices, or of a bool.
+    """
     return {name: setting._replace(**_test(each, setting)) for name, (each, setting) in _kept(record).items()}
 
 
@@ -246,7 +255,7 @@ def choices_from(registry: Registry, *first: str) -> Callable[[], tuple[str, ...
 
 
 def check_choices(record: Any) -> None:
-    """Raise `UsageError` if a field of an option record is neither None nor one of its choices."""
+    """Raise `UsageError` if a field of an option record has choices, and is neither None nor one of the choices."""
     for each in fields(record):
         flag: Flag = each.metadata["flag"]
         value = getattr(record, each.name)

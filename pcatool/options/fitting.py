@@ -424,7 +424,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
 
     @property
     def updatable_flag(self) -> str:
-        """Flag that was given to set `updatable`: --updatable or --no-updatable."""
+        """Flag for the value of `updatable`, which must not be None: --updatable or --no-updatable."""
         return "--updatable" if self.updatable else "--no-updatable"
 
     @property
@@ -433,12 +433,12 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         return why_no_sums(self.sum_settings())
 
     def sum_settings(self, rule: str | None = None) -> SumSettings:
-        """Return the settings that decide whether rows can be added up; `rule` is that of -k if it needs the rows."""
+        """Return the settings that decide whether rows can be added up; `rule` is that in -k, if it needs the rows."""
         kernel, triples = self.kernel is not None, self.triples is not None
         return SumSettings(self.method, kernel, self.label_kernel, triples, self.missing, self.solver, rule)
 
     def keeps(self, numbers: int) -> bool:
-        """Return whether the model is to keep its sums over rows, if these consist of `numbers` numbers."""
+        """Whether the model is to keep its sums, of `numbers` numbers: as --updatable says, else if they are few."""
         if self.updatable is None:
             return self.why_not_updatable is None and numbers <= MAX_UPDATABLE_COLUMNS**2
         return self.updatable

@@ -150,7 +150,7 @@ class TableOptions:
             )
 
     def check_separator(self, separator: str) -> None:
-        """Raise `UsageError` if the comment mark is this field separator, which may follow from the table's format."""
+        """Raise `UsageError` if the comment mark equals `separator`, the field separator that the table has."""
         if self.comment == separator:
             raise UsageError(
                 f"--comment {show(self.comment)} is also the field separator",
@@ -159,7 +159,10 @@ class TableOptions:
 
     @staticmethod
     def _check_character(flag: str, value: str | None, also: tuple[str, ...] = ()) -> None:
-        """Raise `UsageError` unless a value is None, one of `also`, or one ASCII character, no quote or line end."""
+        """Raise `UsageError` unless `value` is None, one of `also`, or one ASCII character that can separate cells.
+
+        A double quote and the ends of a line cannot. `flag` names the option in the error.
+        """
         if value is None or value in also:
             return
         if len(value) != 1 or value in '"\r\n' or ord(value) > 127:

@@ -456,7 +456,7 @@ def model_or_fit_of(job: Job, inputs: Inputs) -> Fitted:
 
 
 def with_all_eigenvalues(o: FitOptions) -> FitOptions:
-    """Return options with --eigenvalues all, unless --eigenvalues or a count -k was given, or the fit cannot find all."""
+    """Return options with --eigenvalues all, unless --eigenvalues or a count -k is given or not all can be found."""
     possible = o.method == "pca" and o.policy != "em" and o.solver != "randomized"
     few = isinstance(parse_components(o.components), int)
     return replace(o, eigenvalues="all") if possible and not few and o.eigenvalues == "auto" else o

@@ -41,8 +41,8 @@ def fit_and_score(
 ) -> FittedAndScored:
     """Fit, read the rows again to score them, and save the model just before the file of scores gets its name.
 
-    Without `output` the model is not saved. Outputs that cannot be written, or are the same, are refused before the
-    fit.
+    Return the fitted model, and the results, which are already written. Without `output` the model is not saved.
+    Outputs that cannot be written, or are the same, and the engines dask and spark are refused before the fit.
     """
     o = job.options
     if job.engine.in_other_processes:
@@ -128,7 +128,7 @@ def _take_back(scores: str, error: BaseException) -> None:
 
 
 def _check_ending(scores: OutputOptions) -> None:
-    """Raise `UsageError` if the name of the scores does not end like a format that can be written."""
+    """Raise `UsageError` if the name of the file of scores does not tell a format that can be written."""
     try:
         format_name(scores)
     except UsageError as error:

@@ -82,7 +82,10 @@ def correlations(model: Model) -> Array:
 
 
 def cos2(model: Model) -> Array:
-    """Share of the variance of each column that each component explains, (d, k); all components add up to 1."""
+    """Share of the variance of each column that each component explains, (d, k): the square of `correlations`.
+
+    Over all components of the data, the shares of a column add up to 1; those of a constant column are 0.
+    """
     found: Array = correlations(model) ** 2
     return found
 
@@ -145,7 +148,7 @@ def components_shown(model: Model, first: int | None) -> int:
 
 
 def check_component_number(option: str, number: int, k: int, possible: int = 0) -> None:
-    """Raise `DataError` if a component has a `number` above k, the number of components of the model.
+    """Raise `DataError` if `number`, counted from 1, is not a component of a model with k components.
 
     `option` begins the message. If a fit could give more than k components, up to `possible`, the hint says so.
     """
@@ -174,7 +177,10 @@ def component_table(model: Model, names: Sequence[str] = ("loadings",), first: i
 
 
 def check_columns(model: Model, names: Sequence[str]) -> None:
-    """Raise `UsageError` if values in `names`, such as correlations, are not defined for the model."""
+    """Raise `UsageError` if kinds of values in `names`, such as correlations, are not defined for the model.
+
+    For a kernel model none is defined.
+    """
     _refuse(str(model.meta.get("method", "pca")), model.basis.shape[1] == 0, names)
 
 

@@ -77,12 +77,15 @@ class ResultMarks(NamedTuple):
 
 
 def inputs_in_output_folder(folder: str, inputs: Iterable[Input]) -> list[Input]:
-    """Return the inputs that a search which began outside the output folder found inside it, maybe through a link."""
+    """Return the inputs inside the output folder that were found there by a search of a folder outside.
+
+    Links are resolved. Inputs of a search that began in the output folder, or below, are not returned.
+    """
     return [item for item in inputs if _is_in_output_folder(folder, item)]
 
 
 def _is_in_output_folder(folder: str, item: Input) -> bool:
-    """Whether a search that began outside the output folder found this input in it."""
+    """Whether the input is inside the output folder, and was found by a search that began outside this folder."""
     root = item.root or folder
     return (
         canonical_name(folder) != canonical_name(root) and not is_inside(root, folder) and is_inside(item.path, folder)
@@ -198,10 +201,10 @@ def goes_to_folder(output: OutputOptions) -> bool:
 def write_each(
     make: Make, paths: Sequence[str], table: TableOptions, output: OutputOptions, model: str | None, reporter: Reporter
 ) -> Outputs:
-    """Write the results of every input to a file of its own, and return the counts.
+    """Write the results of every input to a file of its own in the output folder; return counts and written files.
 
-    `make` applies the model; `model` is the path of the model, None without a file. All that can be refused is refused
-    before the first file is written.
+    `make` applies the model; `model` is the path of the model, None without a file. Outputs that may not be written are
+    refused before the first file is written. With --resume, inputs whose output is up to date are not read.
     """
     found = ResolvedInputs.of(paths, table)
     tasks = _tasks(_without_earlier(make, found, table, output, reporter), output)

@@ -105,7 +105,7 @@ def make_folders(output: str) -> None:
 
 
 def exists_in_folder(name: str) -> FileError:
-    """Return the error for an output in a folder that exists, when --no-clobber forbids to replace it."""
+    """Return the error for an output file `name` that exists in the output folder, for --no-clobber."""
     return FileError(exists(shown(name)).message, "name another folder, or move the file away")
 
 
@@ -216,9 +216,10 @@ class PartsFolder:
         return join_name(self._named, name)
 
     def check(self, *, no_clobber: bool) -> None:
-        """Raise the errors about writing to the folder that can be known before the work; change nothing.
+        """Raise `FileError` if the folder cannot take the parts, as far as known before the work; change nothing.
 
-        Tables with names unlike part-00000.parquet are refused, since readers of the folder would read them as data.
+        Tables with names unlike part-00000.parquet are refused, since readers of the folder would read them as data;
+        with `no_clobber` parts and `_SUCCESS` are refused, too.
         """
         if is_remote(self._folder):
             check_target(self.full_path(MARK), no_clobber=False)

@@ -54,7 +54,7 @@ class PlotRequest(NamedTuple):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether the plot needs rows; the table of a plot with rows and columns, a biplot, has only its loadings."""
+        """Whether the plot needs rows: not if it shows columns alone, as `loadings` and the table of a biplot do."""
         return bool(self.plot_class.rows and (self.wants_picture or not self.plot_class.columns))
 
     @property
@@ -64,7 +64,7 @@ class PlotRequest(NamedTuple):
     def check(self, options: FitOptions) -> None:
         """Raise `UsageError`, before any work, for settings that do not suit this plot; `options` are those of the fit.
 
-        Raises `FileError` if a picture is wanted and matplotlib is not installed.
+        Also raises `UsageError` if a picture is wanted and matplotlib is not installed.
         """
         kind, plot = self.plot_class, self.plot
         if self.wants_picture:
@@ -316,9 +316,10 @@ def _are_scores(inputs: Inputs, request: PlotRequest) -> bool:
 
 
 def _with_enough_components(job: Job, request: PlotRequest, inputs: Inputs) -> Job:
-    """Return the job with as many components as the plot shows, if no number was asked for.
+    """Return the job with -k set to the highest component that the plot shows, if -k has its default.
 
-    The default keeps 99% of the variance, which may be one component.
+    The default keeps 99% of the variance, which may be one component. The job is returned unchanged for loadings
+    without --axes, for supervised PCA, with --skip-bad, and if the input holds a model.
     """
     o = job.options
     usual = FitOptions().components

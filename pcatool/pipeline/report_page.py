@@ -90,7 +90,8 @@ def scree(model: Model) -> dict[str, Any]:
 def loadings(model: Model, first: int | None) -> dict[str, Any]:
     """Return the loadings of the columns with the largest loadings, and the numbers to compute correlations from them.
 
-    `first` limits the components. For a model without loadings, return only the reason.
+    `first` limits the components. For a model without loadings, return only the `reason`; for a model without
+    correlations, `lacks` has the reason.
     """
     try:
         check_columns(model, ("loadings",))
@@ -147,9 +148,11 @@ def images(model: Model, shape: tuple[int, int], first: int | None) -> dict[str,
 
 
 def commands(model: Model, name: str, asked_k: int | None, can: Sequence[str]) -> dict[str, Any]:
-    """Return the command that fits the model, remarks on it, commands that use the model, and a command for another k.
+    """Return a dict of commands for the page: `fit`, `remarks` on it, `uses` of the model, and `again`.
 
-    `name` is the file of the model, `asked_k` the -k of the report, `can` the commands that the model supports.
+    `fit` is the command that fits the model, None if there is none; `uses` are pairs of purpose and command; `again` is
+    the result of `_again`. `name` is the file of the model, `asked_k` the -k of the report, `can` the commands that the
+    model supports.
     """
     made = fit_command(model, name)
     k = [] if asked_k is None else ["-k", str(asked_k)]
@@ -257,7 +260,8 @@ def _arrows(model: Model, places: Sequence[int]) -> dict[str, Any] | None:
 def _colored(counted: TextCounts, sample: Sample, nulls: Collection[str]) -> dict[str, Any]:
     """Return the classes or the numbers that colour the sample; `nulls` are spellings of a missing cell, in lower case.
 
-    Texts and few whole numbers are classes; other numbers are shades. All rows decide, as in `pcatool plot`.
+    Texts and few whole numbers are classes; other numbers are shades. All rows decide, as in `pcatool plot`; if they
+    have more distinct texts than `counted` can hold, the rows of the sample decide.
     """
     cells = [
         None if cell is None or cell.strip().lower() in nulls else cell for cell in sample.passthrough[counted.name]

@@ -31,7 +31,7 @@ def comparison_text(
     """Return the result of `pcatool.diff` as labelled lines and tables, folded to `width` unless None.
 
     Without `everything`, the tables have the first COMPONENTS_SHOWN components and the COLUMNS_SHOWN columns that
-    changed most.
+    changed most. For identical models, return a single line that says so.
     """
 
     def table(columns: Mapping[str, Any]) -> str:
@@ -87,7 +87,7 @@ def _kept(facts: Mapping[str, Any]) -> str:
 
 
 def _total_name(facts: Mapping[str, Any]) -> str:
-    """Return the label of the sum of all eigenvalues, such as `total variance`."""
+    """Return the label of the sum of all eigenvalues, such as `total variance`; `total` if A and B need two labels."""
     names = set(facts["share_of"].values())
     return f"total {names.pop()}" if len(names) == 1 else "total"
 
@@ -139,7 +139,10 @@ def _components(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _remark(row: Mapping[str, Any]) -> str:
-    """Return the remark on a pair of components: swapped, flipped, or why the cosine has no meaning; mostly empty."""
+    """Return the remarks on a pair of components, joined by semicolons; empty for most pairs.
+
+    They say that components are swapped or flipped, why the cosine has no meaning, and which eigenvalues are near.
+    """
     remarks = [word for word, given in (("swapped", row["swapped"]), ("flipped", row["flipped"])) if given]
     for which in ("a", "b"):
         model = which.upper()
@@ -199,10 +202,10 @@ def _omitted_columns(rows: Sequence[Mapping[str, Any]], shown: int) -> list[Line
 
 
 def _change(row: Mapping[str, Any]) -> float:
-    """Return the size of the change of a column, as a sort key.
+    """Return the size of the change of a column, as a sort key; values that are not compared count as unchanged.
 
     The larger of |difference of the means| / standard deviation in A and |log(ratio of the standard deviations)|.
-    Infinite if the column is constant in either model.
+    Infinite if one of these is None, mostly because the column is constant in one model, or if the ratio is 0.
     """
     shift, ratio = row.get("shift", 0.0), row.get("std_ratio", 1.0)
     if shift is None or not ratio:  # constant in A, or in B
@@ -226,7 +229,7 @@ def _column_table(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def comparison_table(facts: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Return a table with one row for each compared value, and the columns `what`, `name`, `a`, `b` and `change`.
 
-    All cells are text; a cell without a value is empty.
+    Only settings that differ have a row. All cells are text; a cell without a value is empty.
     """
     rows = [*_rows_of_models(facts), *_rows_of_components(facts), *_rows_of_columns(facts)]
     names = ("what", "name", "a", "b", "change")

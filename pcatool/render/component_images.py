@@ -149,9 +149,10 @@ def draw_mean(axes: Axes, box: Box, mean: Array) -> float:
 
 
 def draw_scale(axes: Axes, box: Box, title: str, colors: Any, marks: Sequence[str]) -> float:
-    """Draw a colour bar in `box`, with two texts below its ends, or a third below its middle.
+    """Draw a colour bar in `box`, with `title` above; return the y coordinate below the texts of the bar, in inches.
 
-    `colors` is a matplotlib colour map. Return the y coordinate below the texts, in inches.
+    `colors` is a matplotlib colour map. `marks` are two texts for below the ends of the bar, or three, of which the
+    second is below the middle.
     """
     write(axes, box.x, box.y - TITLE_GAP, title, "left", LARGE_FONT)
     draw_image(axes, box, np.linspace(0, 1, 257)[None, :], colors)
@@ -168,7 +169,10 @@ def draw_title(axes: Axes, box: Box, name: str, share: str) -> None:
 
 
 def draw_image(axes: Axes, box: Box, values: Array, colors: Any) -> None:
-    """Draw values from 0 to 1 (H, W) as pixels, with a thin frame that shows the edges of white images."""
+    """Draw values from 0 to 1 (H, W) as pixels in `box`, in the colour map `colors`, with a thin frame.
+
+    The frame shows the edges of white images.
+    """
     from matplotlib.patches import Rectangle
 
     extent = (box.x, box.x + box.w, box.y + box.h, box.y)

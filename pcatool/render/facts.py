@@ -42,7 +42,12 @@ OPTIONAL_KEYS = (
 
 
 def model_facts(model: Model) -> dict[str, Any]:
-    """Return a summary of a model for JSON output: rows, columns, components, solver, variance, certificate."""
+    """Return a summary of a model for JSON output.
+
+    The method and the basic settings; the numbers of rows and components, the columns; rank and known eigenvalues; the
+    solver; the total, kept and lost variance; the certificate. Facts on EM, alignment and other options are added for
+    models that have such facts.
+    """
     table = model.variance
     return (
         {
@@ -72,8 +77,8 @@ def model_facts(model: Model) -> dict[str, Any]:
 def _aligned_facts(model: Model) -> dict[str, Any]:
     """Return the facts of a model whose components were aligned to those of an older model; empty for other models.
 
-    `aligned` has each component's position by eigenvalue; `flipped` the components whose sign is not the usual one.
-    Both count from 1.
+    `aligned` has each component's position by eigenvalue; `flipped` the components whose sign is opposite to that of
+    `fix_signs`, the rule for models that are not aligned. Both count from 1.
     """
     if "aligned" not in model.meta:
         return {}
@@ -176,7 +181,7 @@ MISSED_NONE = {
 
 
 def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) -> list[str]:
-    """Return lines on residuals, the accuracy of eigenvalues, and eigenvalues that are too close to each other.
+    """Return lines on missed eigenvalues, residuals, the accuracy of eigenvalues, and eigenvalues that are too close.
 
     Entries that the certificate lacks are omitted. `of_em` omits the accuracy of eigenvalues: these bounds are on
     rounding, but the number of steps limits the accuracy of EM.
@@ -213,7 +218,7 @@ def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) ->
 
 
 def sums_line(sums: Mapping[str, Any]) -> str:
-    """Return a line on the size of the sums kept in the model, or why update and merge are impossible without sums.
+    """Return a line on the size of the sums kept in the model, or on why update, merge, subtract and refit cannot work.
 
     `sums` is the result of `sums_facts`.
     """

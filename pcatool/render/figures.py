@@ -227,8 +227,8 @@ def label(axes: Axes, x: float, text: str, color: str, *, y: float | None = None
 def in_units(values: Array, largest: float | None = None) -> tuple[Array, str]:
     """Return the values divided by a power of ten, and this power as text for a label such as ` / 1e300`.
 
-    The power is that of `largest`, or of the first value. From 1e-3 to 1e5, the values are unchanged and the text is
-    empty. Matplotlib cannot draw axes of 1e300 or 1e-300.
+    The power is that of `largest`, or of the first value. If this number is 0, or its size at least 1e-3 and below 1e6,
+    the values are unchanged and the text is empty. Matplotlib cannot draw axes of 1e300 or 1e-300.
     """
     unit = float(values[0]) if largest is None else largest
     mantissa, _, exponent = f"{unit:e}".partition("e")

@@ -134,7 +134,10 @@ def _optional_lines(fitted_with: Mapping[str, Any]) -> list[Line]:
 
 
 def _components(facts: Mapping[str, Any], everything: bool) -> dict[str, Any]:
-    """Return the columns of the table of kept components; only the first COMPONENTS_SHOWN unless `everything`."""
+    """Return the table of kept components as a dict of columns; only the first COMPONENTS_SHOWN unless `everything`.
+
+    The column `digits` is left out if the model holds no bounds on the errors of the eigenvalues.
+    """
     rows = [row for row in facts["variance"] if row["kept"]]
     rows = rows if everything else rows[:COMPONENTS_SHOWN]
     table = {
@@ -157,7 +160,11 @@ def _omitted_line(facts: Mapping[str, Any], everything: bool) -> list[Line]:
 
 
 def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
-    """Return the `certificate` lines: the accurate digits of each kept eigenvalue, EM, residuals, close eigenvalues."""
+    """Return the lines labelled `certificate`, on the accuracy of the kept eigenvalues.
+
+    In this order, as far as the model has them: accurate digits, or that there are none; eigenvalues of 0; eigenvalues
+    lost in rounding; EM; missed eigenvalues; residuals; eigenvalues too close to each other.
+    """
     certificate = facts["certificate"] or {}
     by_em = "em" in facts
     rows = [row for row in facts["variance"] if row["kept"] and "vouched" in row]
@@ -214,7 +221,10 @@ def _abilities(facts: Mapping[str, Any]) -> list[Line]:
 
 
 def _columns(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of the table of columns, without `std` if the model is not standardised: all are 1 then."""
+    """Return the table of the model's columns, with means and variances, as a dict of the table's columns.
+
+    Its column `std` is left out if the model is not standardised, since all divisors are 1 then.
+    """
     rows = facts["column_statistics"]
     return {name: [row[name] for row in rows] for name in rows[0] if name != "std" or facts["standardized"]}
 

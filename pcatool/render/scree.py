@@ -382,7 +382,7 @@ def draw_cumulative(axes: Axes, table: VarianceTable, kept: int, shown: int) -> 
 
 
 def draw_rules(axes: Axes, verdicts: Sequence[Verdict], shown_count: int) -> None:
-    """Draw a row for each rule with a point at the k that the rule picks; the k from `agreement` is highlighted.
+    """Draw a row for each rule with a point at the k that the rule picks; the k that most rules pick is highlighted.
 
     A k above `shown_count`, the number of components on the axis, is an arrow at the right edge.
     """
@@ -425,9 +425,9 @@ def name_components(axes: Axes, shown: int, *, log: bool) -> None:
 
 
 def rules_report(verdicts: Sequence[Verdict], form: str, width: int | None) -> str:
-    """Return the k of each rule with its reason, and the k from `agreement`, as text in a format of FORMS.
+    """Return the k of each rule with its reason, and the k that most rules pick, as text in a format of FORMS.
 
-    CSV omits the agreement. `width` is for the format `table`; None for no limit.
+    CSV omits the k that most rules pick. `width` is for the format `table`; None for no limit.
     """
     agreed = agreement(verdicts)
     if form == "json":

@@ -57,7 +57,10 @@ def triples_text(table: Mapping[str, Any]) -> str:
 
 
 def missing_facts(row_counts: RowCounts) -> dict[str, Any]:
-    """Return the counts of missing cells by column, by spelling and by pattern (columns missing in the same row)."""
+    """Return the counts of missing cells and incomplete rows, and missing cells by column, by spelling and by pattern.
+
+    A pattern is the set of columns that are missing in the same row; only the commonest MAX_NAMED patterns are listed.
+    """
     return {
         "cells": row_counts.missing,
         "share": row_counts.missing / (row_counts.rows * row_counts.features),
@@ -97,7 +100,11 @@ def missing_lines(facts: Mapping[str, Any] | None) -> list[str]:
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
-    """Return the facts of `fit --plan`: solver with reason, rows, columns, passes, peak memory, and any refusal."""
+    """Return the facts of `fit --plan`: solver with reason, rows, columns, passes over the rows, and peak memory.
+
+    If the plan has them, also `rows_kept` (where rows are kept), `parts` (tasks of workers), `peak_grows` (whether the
+    memory grows with the rows) and `refusal` (why the fit would be refused).
+    """
     return {
         "command": "fit --plan",
         "solver": plan.solver,
@@ -205,7 +212,8 @@ def combined_facts(
 ) -> dict[str, Any]:
     """Return the facts of a model made by update, merge, subtract or refit, from the sums of other models.
 
-    `before` is the number of rows of the older model. `row_counts` is None if no data were read.
+    `before` is the number of rows of the older model, of the first model for a merge. `row_counts` are the counts of
+    the data that were read, None if none were.
     """
     facts: dict[str, Any] = {"command": command, "output": shown(output), "rows_before": before}
     if row_counts is not None:
@@ -236,7 +244,7 @@ def row_counts_facts(counts: FitCounts, kept: KeptRows | None) -> dict[str, Any]
 
 
 def row_counts_lines(counts: FitCounts, kept: KeptRows | None, command: str) -> list[str]:
-    """Return lines on dropped rows, on columns left out, and on more than a few rows kept for several passes, if any.
+    """Return lines on dropped rows, on columns left out, and on rows kept for several passes if over HELD_BYTES.
 
     The command `fit` gets no line on dropped rows, because `fit_lines` reports them.
     """

@@ -129,7 +129,7 @@ class TextColumn(NamedTuple):
 
     @classmethod
     def of(cls, name: str, values: NDArray[Any]) -> TextColumn:
-        """Convert a column: floats with `format_numbers`, whole numbers with `grouped`."""
+        """Convert a column to text: floats with `format_numbers`, whole numbers with `grouped`, others with `str`."""
         values = np.asarray(values)
         if values.dtype.kind == "f":
             return cls(printable(name), format_numbers(values), True)
@@ -224,7 +224,8 @@ def format_numbers(values: NDArray[np.floating[Any]], digits: int = 6) -> list[s
 
     If the largest is between 0.01 and 1, all get `digits` decimals. A number with fewer than three significant digits
     in these decimals (two if there are only two decimals) is written with an exponent, so that only zero looks like
-    zero. Zero is `0`. Trailing zeros that all numbers of the column share are removed.
+    zero. If the largest is below 1e-3, or at least 1e9, all numbers are written with an exponent. Zero is `0`. Trailing
+    zeros that all numbers of the column share are removed.
     """
     largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
     places = decimals(largest, digits)

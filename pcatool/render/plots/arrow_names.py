@@ -38,7 +38,7 @@ Cells = NDArray[np.bool_]
 
 
 class NamePlace(NamedTuple):
-    """The box of a name, in points from the lower left of the axes."""
+    """The box of a name and the end of its leader line, in points from the lower left of the axes."""
 
     left: float
     bottom: float
@@ -118,9 +118,10 @@ class OccupiedArea:
 
 
 def any_within(cells: Cells, across: int, up: int, room: int) -> Cells:
-    """Return a mask of the lower left cells whose box of across x up cells contains an occupied cell.
+    """Return a mask with an entry for each box of across x up cells: whether an occupied cell of `cells` is in the box.
 
-    The box is extended by `room` cells on all sides. Only boxes inside the lattice are included.
+    The place of an entry is that of the box's lower left cell. A box is first extended by `room` cells on all sides.
+    Only boxes inside the lattice have an entry.
     """
     width, height = cells.shape[0] - across + 1, cells.shape[1] - up + 1
     if width <= 0 or height <= 0:
@@ -139,9 +140,10 @@ def any_within(cells: Cells, across: int, up: int, room: int) -> Cells:
 
 
 def place_names(area: OccupiedArea, origin: Array, tips: Array, sizes: Array) -> list[NamePlace | None]:
-    """Return a place for each name, with the size `sizes` (m, 2) and its arrow from `origin` (2,) to `tips` (m, 2).
+    """Return the places of m names, in order; None for a name without room.
 
-    The place is None if there is no room. The arrows, names and leader lines are added to `area`.
+    `sizes` (m, 2) are the widths and heights of the names, `tips` (m, 2) the ends of their arrows from `origin` (2,).
+    The arrows, names and leader lines are added to `area`.
     """
     for tip in tips:
         area.add_line(origin, tip)

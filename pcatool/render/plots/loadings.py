@@ -120,7 +120,7 @@ def panel_grid(plot_data: PlotData, picture: PictureOptions) -> PanelGrid:
 
 
 def widest(names: list[str]) -> float:
-    """Return the width of the widest name in inches."""
+    """Return the width in inches of the widest name, in the font of the names beside the bars."""
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 

@@ -69,16 +69,16 @@ def cell_number(value: float, exponent: int) -> int:
     return math.floor(math.ldexp(value, -exponent))
 
 
-# Rows added to one layer of a grid: the number of the layer, a mask of the rows that count in this layer (None for
-# all), and the amount that each of these rows adds to its cell (None for 1).
-# Number of a layer; a mask (n,) of the rows, or None for all; an amount (n,) for each row, or None for 1 each.
+# Rows added to one layer of a grid: the number of the layer, a mask (n,) of the rows that count in this layer (None for
+# all), and the amount that each of these rows adds to its cell (None for 1 each).
 Addition = tuple[int, NDArray[np.bool_] | None, Array | None]
 
 
 class Grid:
-    """Layers over the cells of one grid, by number: each counts all rows or those of a class, or sums a column.
+    """A grid of cells with layers: arrays (across, up) that hold a number for each cell, such as a count of rows.
 
-    `cells` is the largest number of cells across and up. The cells become wider when rows lie outside.
+    A layer has a number and counts all rows or those of a class, or sums a column. `cells` is the largest number of
+    cells across and up. The cells become wider when rows lie outside.
     """
 
     def __init__(self, cells: tuple[int, int]) -> None:
@@ -87,9 +87,10 @@ class Grid:
         self._layers: dict[int, NDArray[Any]] = {}  # counts are uint32, which takes half the memory of sums
 
     def add(self, x: Array, y: Array, additions: Iterable[Addition]) -> None:
-        """Add rows with coordinates x and y (n,) to their cells of layers: 1 for each row, or its amount.
+        """Add rows with coordinates x and y (n,) to layers: to the cell of each row 1, or the amount of the row.
 
-        Each addition names one layer. The grid grows first if rows lie outside.
+        An addition is (number of the layer, mask of the rows that count there, their amounts); see `Addition`. The grid
+        grows first if rows lie outside.
         """
         if not len(x):
             return
