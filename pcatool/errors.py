@@ -376,7 +376,7 @@ class UsageError(PcatoolError):
 
 
 class DataError(PcatoolError):
-    """The data do not allow what was asked: constant columns, missing cells, columns that are not there.
+    """The data do not allow what was asked, for example because of missing cells, or of columns that are not there.
 
     >>> import pcatool
     >>> pcatool.fit([[1.0, 2.0], [1.0, 2.0]])

@@ -61,7 +61,8 @@ def plan(data: Any, **settings: Unpack[FitSettings]) -> dict[str, Any]:
 
     `rows_kept` is in the dict only if the fit keeps its rows for several passes: the bytes in memory and in a temporary
     file, and the folder of the file. `refusal` is in the dict only if `fit` would refuse to use so much memory or disk:
-    the text of the error. Settings: those of `fit`.
+    the text of the error. `parts` is the number of tasks for the workers of a cluster, and `peak_grows` is True if the
+    memory grows with the rows, beyond peak_bytes; else these are not in the dict. Settings: those of `fit`.
 
     >>> import pcatool
     >>> pcatool.plan("sample_data/houses.csv")["solver"]

@@ -132,8 +132,8 @@ def help_with_default(param: Any) -> str:
 def layout(usage: str, text: str, sections: Mapping[str, Iterable[HelpEntry]], more: str = "") -> str:
     """Return the whole help page as text.
 
-    `sections` maps headings to entries; a heading without entries is left out. `more` is the last paragraph. No line is
-    wider than the terminal or MAX_WIDTH, unless it holds a single long word.
+    `sections` maps headings to entries; a heading without entries is left out. `more` is the last paragraph. Lines are
+    at most as wide as the terminal, and at most MAX_WIDTH; only a line of one long word may be wider.
     """
     width = max(min(shutil.get_terminal_size().columns, MAX_WIDTH), 40)
     parts = [usage, *(paragraph(lines, width) for lines in text.strip().split("\n\n"))]

@@ -257,7 +257,7 @@ class ConsoleReporter(ProgressOnly):
         return row_counts_facts(self.fit_counts, self.kept_rows)
 
     def _row_counts_lines(self, facts: Mapping[str, Any]) -> list[str]:
-        """Return summary lines about the rows and columns that a fit left out; empty without a fit."""
+        """Return summary lines on rows and columns that a fit left out, and on rows it kept; empty without a fit."""
         if self.fit_counts is None:
             return []
         from pcatool.render.summary import row_counts_lines

@@ -54,7 +54,7 @@ class Stopped(BaseException):
 
 
 def _exit_code(number: int) -> int:
-    """Return the exit code for a signal: 128 + its number, or that of SIGTERM for SIGXCPU."""
+    """Return the exit code for a signal: 128 + its number; for SIGXCPU the code of SIGTERM."""
     return 128 + (number if number in SIGNALS_WITH_CODES else signal.SIGTERM)
 
 

@@ -161,7 +161,7 @@ def clock(seconds: float) -> str:
 
 
 def _rounded(rate: float) -> int:
-    """Return a rate rounded to two digits, at least 1; further digits would only flicker."""
+    """Return a rate as a whole number of at least 1, rounded to two significant digits; more digits would flicker."""
     return int(float(f"{rate:.2g}")) or 1
 
 
@@ -241,7 +241,7 @@ class StatusLine(Reporter):
 
     @contextmanager
     def erased(self) -> Iterator[None]:
-        """Context in which the line is erased and not drawn again."""
+        """Context that erases the line, and keeps it from being drawn until the `with` block ends."""
         with self._lock:
             if self._shown and may_write():
                 self._write(f"\r{ERASE}")

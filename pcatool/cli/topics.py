@@ -69,7 +69,7 @@ def _rendered_by_rich(text: str, screen: Screen) -> str:
     from pcatool.cli.help_page import MAX_WIDTH
 
     class Verbatim(CodeBlock):
-        """Code with its lines as they are: a line that is broken cannot be copied."""
+        """Block of code whose lines are not folded, so that a user can copy a long line."""
 
         def __rich_console__(self, console: Console, options: ConsoleOptions) -> list[Segment]:
             style = console.get_style("markdown.code_block" if screen.color else "none")

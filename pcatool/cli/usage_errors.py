@@ -70,7 +70,7 @@ COMMAND_ALIASES = {
 def error_line(error: TyperException, program: Any, arguments: Sequence[str]) -> str:
     """Return the message for an error of the parser, in one line with a pointer to --help.
 
-    `program` is the command tree, `arguments` the words of the call.
+    There is no pointer after `did you mean ...?`. `program` is the command tree, `arguments` the words of the call.
     """
     context = getattr(error, "ctx", None)
     command = context.command if context is not None else _named_command(arguments, program)

@@ -247,9 +247,10 @@ class Model:
         return replace(self, meta={**self.meta, **more})
 
     def standard_rows(self, X: Array) -> Array:
-        """Return rows X (n, d) in the units of the fit, (X - mu) / sigma; with `rows_centered`, X less its row means.
+        """Return rows X (n, d) in the units of the fit, (X - mu) / sigma.
 
-        The mean is subtracted before any product, because X B - mu B loses digits.
+        With `rows_centered`, the mean of each row is subtracted first. The column means mu are subtracted before any
+        product, because X B - mu B loses digits.
         """
         Y = (center_rows(X) if self.rows_centered else X) - self.mean
         return Y / self.std if np.any(self.std != 1.0) else Y

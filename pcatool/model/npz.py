@@ -285,8 +285,8 @@ def _members(archive: zipfile.ZipFile, name: str) -> list[str]:
 def _member(archive: zipfile.ZipFile, member: str, name: str) -> np.ndarray[Any, Any]:
     """Return the array `member` of the archive; `name` is the name of the file, for errors.
 
-    Raise `ModelError` if the array cannot be read; before memory is allocated, if its type is wrong or its declared
-    shape is too large for its bytes.
+    Raise `ModelError` if the array cannot be read. A wrong type, and a declared shape too large for the bytes of the
+    member, are found before memory is allocated.
     """
     info = archive.getinfo(f"{member}.npy")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

@@ -143,7 +143,7 @@ def _check_settings(model: Model) -> None:
 
 
 def _check_scale(model: Model) -> None:
-    """Raise `ModelError` if `std` is not 1 or, in a standardised model, not the standard deviations of the columns."""
+    """Raise `ModelError` unless `std` is 1 or, in a standardised model, the standard deviations of the columns."""
     if not model.standardized:
         if np.any(model.std != 1):
             raise ModelError("array 'std' is not 1, but the model is not standardised")

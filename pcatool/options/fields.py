@@ -156,8 +156,8 @@ def settings_of(options: Any, **decided: Any) -> dict[str, Any]:
     """Return the settings, name -> value, with which a model records the options of its fit.
 
     `decided` holds values that the fit decided, in place of those of the options; None leaves a setting out. A setting
-    that needs another setting is written if that setting is. Any other setting is left out if its option has the
-    default, unless the setting is `always` written.
+    that needs another setting is written if that setting is. A setting declared as `decided` is written only with a
+    value in `decided`. Any other setting is left out if its option has the default, unless it is declared as `always`.
     """
     kept, settings = _kept(options), dict[str, Any]()
     if unknown := decided.keys() - kept.keys():

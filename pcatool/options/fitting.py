@@ -438,7 +438,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         return SumSettings(self.method, kernel, self.label_kernel, triples, self.missing, self.solver, rule)
 
     def keeps(self, numbers: int) -> bool:
-        """Whether the model is to keep its sums, of `numbers` numbers: as --updatable says, else if they are few."""
+        """Whether the model is to keep its sums, which are `numbers` numbers: as --updatable says, else if few."""
         if self.updatable is None:
             return self.why_not_updatable is None and numbers <= MAX_UPDATABLE_COLUMNS**2
         return self.updatable

@@ -198,7 +198,10 @@ class MergeChecks:
         self.add(first)
 
     def add(self, named: NamedModel) -> None:
-        """Check the next model; warn when its means and sums of squares equal those of an earlier model."""
+        """Check the next model: warn when its means and sums of squares equal those of an earlier model.
+
+        A -k that differs from that of the first model is remembered for `note_other_k`.
+        """
         name, model = named
         if model.meta.get("components") != self._first_k:
             self._other_k.append(name)
@@ -229,7 +232,10 @@ class Combined(NamedTuple):
 def update(
     named: NamedModel, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, reporter: Reporter
 ) -> Combined:
-    """Return the model fitted to its own rows together with the rows of `data`; warn if rank is lost to rounding."""
+    """Return the model `named`, refitted to its rows and the rows of `data` together, from sums over both.
+
+    Warn if the sums of all rows have too few digits for a component that the model had.
+    """
     combined = _with_rows(named, data, table, options, engine, reporter, "update", Statistic.merged)
     _warn_lost_rank(_rank(named[1]), combined.model, reporter)
     return combined
@@ -238,7 +244,7 @@ def update(
 def subtract(
     named: NamedModel, data: Any, table: TableOptions, options: UpdateOptions, engine: EngineOptions, reporter: Reporter
 ) -> Combined:
-    """Return the model fitted to its own rows except the rows of `data`.
+    """Return the model `named`, refitted to its rows without the rows of `data`, from the difference of sums.
 
     Raises `DataError` for rows that the model does not hold, and `RefusedError` where too few digits are left.
     """
@@ -281,7 +287,9 @@ def _with_rows(
 def merge(models: Iterable[NamedModel], align_to: Any, reporter: Reporter) -> Combined:
     """Return the model fitted to the rows of all models, with the settings of the first model.
 
-    One model after the other is taken from `models`, so that few are in memory. `align_to` is an older model or None.
+    One model after the other is taken from `models`, so that few are in memory. `align_to` is an older model, its path,
+    or None. Raises `MissingColumns` for models of different columns, and `ModelError` for models without sums or with
+    different settings.
     """
     others = iter(models)
     named = next(others)
@@ -322,9 +330,10 @@ def _warn_lost_rank(rank: int, model: Model, reporter: Reporter) -> None:
 
 
 def subtract_models(named: NamedModel, others: Iterable[NamedModel], align_to: Any, reporter: Reporter) -> Combined:
-    """Return the model fitted to its own rows except the rows of the other models.
+    """Return the model `named`, refitted to its rows without the rows of the models `others`, from their sums.
 
-    Raises `DataError` for rows that the model does not hold, and `RefusedError` where too few digits are left.
+    `align_to` is an older model, its path, or None. Raises `DataError` for rows that the model does not hold, and
+    `RefusedError` where too few digits are left.
     """
     name, model = named
     whole = statistic_of(named, "subtract")

@@ -165,7 +165,7 @@ def labels_of(columns: ColumnChoice) -> Labels | None:
 
 
 def resources_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> FitResources:
-    """Return limit, threads, labels and estimates for a fit to the rows `read`; a table in memory can be read again."""
+    """Return memory limit, threads, labels, estimates, and how to reread a table in memory, for a fit to `read`."""
     d = len(read.features)
 
     def reading(threads: int) -> int:

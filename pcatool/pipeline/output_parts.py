@@ -44,7 +44,7 @@ WRITTEN = {".zstd": ".zst"}
 def relative_name(item: Input) -> str:
     """Return the name of an input relative to the folder that was searched, or its file name if no search found it.
 
-    Partition folders directly above are part of the name, as in `year=2024/a.csv`.
+    Partition folders directly above the searched folder, or above the file, are part of the name: `year=2024/a.csv`.
     """
     path = plain_name(item.path)
     inner = os.path.relpath(path, item.root) if item.root else path.rpartition("/")[2]

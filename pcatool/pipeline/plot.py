@@ -315,7 +315,10 @@ def _score_table(job: Job, request: PlotRequest, subject: Subject) -> tuple[Batc
 
 
 def _axes(request: PlotRequest, subject: Subject) -> tuple[int, ...]:
-    """Return the numbers, from 1, of the components to show; for a table of scores, by default 1 and 2, or 1 alone."""
+    """Return the numbers, from 1, of the components to show; for a table of scores, by default 1 and 2, or 1 alone.
+
+    Raises `DataError` for components that the model or the table of scores does not have.
+    """
     if subject.holds == "rows" and subject.model is not None:
         return request.components_to_show(subject.model)
     assert subject.inputs is not None
@@ -360,7 +363,10 @@ def _plot_data(job: Job, request: PlotRequest, subject: Subject) -> PlotData:
 
 
 def _collected(job: Job, request: PlotRequest, subject: Subject, inputs: Inputs, plot_data: PlotData) -> RowCollector:
-    """Return the collected rows; with scaling "columns", scores are divided by their standard deviations."""
+    """Return the collected rows; with scaling "columns", scores are divided by their standard deviations.
+
+    Whitened scores stay as they are, since their standard deviations are 1.
+    """
     model = subject.model
     spreads = None
     if plot_data.scaling == "columns" and model is not None and model.whitening == "none":

@@ -211,7 +211,7 @@ def _first_of_model(name: str, job: Job, request: PlotRequest, *more: object) ->
 
 
 def is_model(path: str) -> bool:
-    """Whether a path is a model file, by its name or by its content."""
+    """Whether a path is a model file, by a name that ends with .npz or by its content."""
     return plain_name(path).endswith(MODEL_SUFFIX) or are_models([path])
 
 
@@ -229,7 +229,11 @@ def _load(path: str, request: PlotRequest) -> Model:
 
 
 def _with_model(job: Job, request: PlotRequest, model: Model, names: tuple[str, ...]) -> Subject:
-    """Return the model with the rows of the job, opened if the plot needs rows; `names` is the path of the model."""
+    """Return the model with the rows of the job, opened if the plot needs rows.
+
+    `names` holds the path of the model, or is empty for a model in memory. Raises `UsageError` for a ZCA model or a
+    cluster if the plot needs rows, and `DataError` or `UsageError` as `components_to_show` does.
+    """
     request.refuse_zca(model)
     request.components_to_show(model)
     if not request.needs_rows:
@@ -300,7 +304,7 @@ def _cluster_refused(job: Job) -> UsageError:
 
 
 def _are_scores(inputs: Inputs, request: PlotRequest) -> bool:
-    """Whether the table holds scores as `transform` writes them, by --from or by a column PC1.
+    """Whether the table holds scores as `transform` writes them: as --from says, else if a column is called PC1.
 
     Raises `UsageError` if scores are to be drawn in a plot that also shows columns.
     """

@@ -73,9 +73,10 @@ def rounded(values: NDArray[Any], digits: int) -> list[Any]:
 
 
 def scree(model: Model) -> dict[str, Any]:
-    """Return the numbers for the scree chart, of at most EIGENVALUES eigenvalues.
+    """Return the numbers for the scree chart: at most EIGENVALUES eigenvalues and lost shares, total variance, slack.
 
-    Eigenvalues keep all digits, so that the page finds the same k for a share as the program.
+    Eigenvalues keep all digits, and `slack` is that of `VarianceTable`, so that the page finds the same k for a share
+    as the program. `known` is the number of all known eigenvalues.
     """
     table, m = model.variance, min(len(model.eigenvalues), EIGENVALUES)
     return {
@@ -241,10 +242,10 @@ def points(
 
 
 def _arrows(model: Model, places: Sequence[int]) -> dict[str, Any] | None:
-    """Return the numbers of the components at the indices `places`, and the factors of their loadings in a biplot.
+    """Return `components`, their numbers from 1, and `spreads`, the factors from loadings to the arrows of a biplot.
 
-    A factor is the standard deviation of the scores for a whitened model, else 1. None for models without loadings and
-    for ZCA models.
+    `places` are the indices of the components. A factor is the standard deviation of the component for a whitened
+    model, else 1. Return None for models without loadings and for ZCA models.
     """
     if model.whitening == "zca" or not model.basis.shape[1]:
         return None

@@ -258,7 +258,7 @@ class ErrorSum:
 def warn_of_empty_results(
     counts: RowCounts, inputs: Sequence[Input], options: ApplyOptions, reporter: Reporter
 ) -> None:
-    """Warn if the output has no rows, or only rows without results; without --missing, also if it has some of these."""
+    """Warn if the output has no rows, or only rows without results; without --missing, also if some have no results."""
     files = [item.name for item in inputs]
     if not counts.rows and files:
         have = f"{files[0]} has no rows" if len(files) == 1 else f"none of the {grouped(len(files))} inputs has rows"

@@ -74,8 +74,8 @@ def scree_chart(
     """Return the chart as text that ends with a newline, with no line wider than `width`.
 
     One row per component; marks after the first `kept` components and at the largest drop; lines that sum up hidden
-    components. `max_rows` limits the components with a row; None for DEFAULT_ROWS, or for MAX_ROWS if then all kept
-    components are shown. `total_components` includes components with unknown eigenvalues; None if unknown.
+    components. `max_rows` limits the components with a row; None for DEFAULT_ROWS, or for `kept` + 3 if this number is
+    larger and at most MAX_ROWS. `total_components` includes components with unknown eigenvalues; None if unknown.
     """
     glyphs = UNICODE if unicode else ASCII
     drop = largest_drop(table.eigenvalue)

@@ -244,9 +244,10 @@ def format_numbers(values: NDArray[np.floating[Any]], digits: int = 6) -> list[s
 
 
 def decimals(largest: float, digits: int) -> int:
-    """Return the number of decimals, at least 2, with which `largest`, the largest of a column, has `digits` digits.
+    """Return the number of decimals, at least 2, that give `largest`, the largest of a column, `digits` digits.
 
-    `digits` decimals for `largest` from 0.01 to 1, so that all columns of shares have equal decimals.
+    The digits are significant ones. For `largest` from 0.01 to 1 return `digits`, so that all columns of shares have
+    equal decimals.
     """
     if 0.01 <= largest <= 1:
         return digits

@@ -146,7 +146,10 @@ def _print(drawn: PlotOutcome, request: PlotRequest) -> None:
 
 
 def _facts(drawn: PlotOutcome, request: PlotRequest) -> dict[str, Any]:
-    """Return the facts for `--json` and the summary: kind, output, axes, rows, classes, model."""
+    """Return the facts for `--json` and the summary: kind of plot, output and numbers of the components.
+
+    Counts of rows and classes are added if rows were drawn in a picture, and `model_facts` if there is a model.
+    """
     from pcatool.render.facts import model_facts
 
     facts: dict[str, Any] = {

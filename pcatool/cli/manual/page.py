@@ -119,7 +119,10 @@ def commands_and_topics(tree: CommandTable) -> Iterator[str]:
 
 
 def options(command: Subcommand, is_program: bool) -> Iterator[str]:
-    """Yield the roff lines of the sections ARGUMENTS and OPTIONS; options are grouped as in the help page."""
+    """Yield the roff lines of the sections ARGUMENTS and OPTIONS; options are grouped as in the help page.
+
+    The groups have headings, except on the page of the program (`is_program`).
+    """
     if command.arguments:
         yield heading("ARGUMENTS")
         for argument in command.arguments:

@@ -104,7 +104,7 @@ def padded_limits(ends: tuple[float, float], unit: float, other: float) -> tuple
 
 
 def color_of(group: Group) -> str:
-    """Return the colour of a group; REST for a group without a colour of its own."""
+    """Return the colour of a group as `#RRGGBB`; REST, a grey, for a group without a colour of its own."""
     return REST if group.color_index is None else CLASS_COLORS[group.color_index]
 
 
@@ -362,7 +362,7 @@ def drawn_places(cloud: RowCollector, scale: Scale) -> tuple[Array, float]:
 
 
 def mark_radius(size: float) -> float:
-    """Return a bound on the radius, in points with the edge, of a mark whose area is `size` points squared.
+    """Return a bound on the radius in points, edge line included, of a mark whose area is `size` points squared.
 
     The widest mark is the diamond: a square on its corner.
     """

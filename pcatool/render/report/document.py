@@ -158,7 +158,10 @@ def bullet_list(items: Sequence[str]) -> Html:
 
 
 def table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], class_: str | None = None) -> Html:
-    """Return a table in a scrollable region; the first cell of each row is the header of the row."""
+    """Return a table in a scrollable region; the first cell of each row is the header of the row.
+
+    `titles` are the headings of the columns, `class_` is the CSS class of the table.
+    """
     head = element("tr", *(element("th", title, scope="col") for title in titles))
     body = [
         element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows
@@ -403,7 +406,7 @@ Section = tuple[str, str, Html]  # (id, title, whole section element)
 
 
 def sections(facts: Mapping[str, Any]) -> list[Section]:
-    """Return all sections of the page in order; images and caveats only if the model has some."""
+    """Return the sections of the page in order; images only if `facts` has some, caveats only if there are any."""
     page = facts["page"]
     result = [
         _section("summary", "Summary", _tiles(facts), _facts(facts)),
