@@ -230,7 +230,7 @@ def leave_out_all(names: Sequence[str]) -> str:
 def exclusion(name: str, column: int | None = None) -> str:
     """Return the option that leaves a column out: `-x NAME`, or `-x NUMBER` if the name cannot be typed.
 
-    `column` is the index of the column, from 0 (NUMBER counts from 1). If it is None, `-x` alone replaces `-x NUMBER`.
+    `column` is the index of the column, from 0 (NUMBER counts from 1). If None, `-x` alone replaces `-x NUMBER`.
     """
     if name.strip() and name.isprintable() and not name.startswith("-"):
         return f"-x {quote(name)}"

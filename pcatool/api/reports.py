@@ -82,11 +82,12 @@ def scree(
     """Return the chart of the eigenvalues (scree chart) as text, or draw it as a picture to the file `output`.
 
     `model` is a model, the path of a model, or data to fit with the settings of `fit`. Text is `width` characters wide,
-    or 80. A picture is png, svg or pdf, by the ending of the file name. It shows the first 30 components, or all with
-    `all_components`. The axis of the eigenvalues is logarithmic with `log`. The horizontal axis, the number of the
-    component, is logarithmic with `log_components`. `rules` names the rules for k whose choices are marked in a
-    picture, or is "all". `size` is the width and height of a picture in inches, with `dpi` pixels per inch. Raises
-    `UsageError` for a picture if matplotlib is not installed.
+    or 80. A picture is png, svg or pdf, by the ending of the file name, and shows the first 30 components, or all with
+    `all_components`. In a picture, the axis of the eigenvalues is logarithmic with `log`; the horizontal axis, the
+    number of the component, is logarithmic with `log_components`. `rules` names the rules for k whose choices are
+    marked in a picture, or is "all". `size` is the width and height of a picture in inches, with `dpi` pixels per
+    inch. Raises `UsageError` for options of a picture without `output`, for `width` with `output`, and for a picture if
+    matplotlib is not installed.
 
     >>> import pcatool
     >>> print(pcatool.scree("sample_data/digits.csv", exclude="digit", components=2, width=40).splitlines()[0])

@@ -100,7 +100,7 @@ def is_centered_pca(model: Model) -> bool:
 def name_of_total(method: str | None, centered: bool) -> str:
     """Return the name of the total that components explain a share of.
 
-    It is `dependence on the label` for the method "supervised"; else `variance`, or without centring
+    The name is `dependence on the label` for the method "supervised"; else `variance`, or without centring
     `sum of squares about 0`.
     """
     if method == "supervised":

@@ -127,8 +127,8 @@ def _pca(model: Model, whiten: bool) -> Any:
 def _svd(model: Model) -> Any:
     """Return the components of an uncentred model as a fitted `TruncatedSVD`.
 
-    Its variances are those of the scores about their mean, whereas the eigenvalues of the model are about 0. The
-    variances are nan if the model does not know the means and variances of its columns.
+    The variances in the result are those of the scores about their mean, whereas the eigenvalues of the model are
+    about 0. The variances are nan if the model does not know the means and variances of its columns.
     """
     fitted = library().TruncatedSVD(n_components=model.k)
     _add_axes(fitted, model)
@@ -234,7 +234,7 @@ class SklearnFit:
     rows: int  # number of rows of the fit
     values: Array  # (k,) explained_variance_
     total: float  # sum of all eigenvalues, with those that the PCA dropped
-    basis: Array  # (d, k)
+    basis: Array  # (d, k) components_, transposed
     ddof: int  # `values` were divided by rows - ddof
 
     @property
@@ -260,10 +260,10 @@ def from_sklearn(estimator: Any) -> Model:
 
     `estimator` is a fitted `PCA` or `IncrementalPCA`, whitening or not, or a `Pipeline` of a `StandardScaler` and a
     `PCA` or `IncrementalPCA`. The model can be saved, inspected and applied. scikit-learn divides variances by n - 1,
-    so ddof is 1. Its `StandardScaler` divides by n, so with a scaler the eigenvalues are those of the correlation
-    matrix with ddof 0 (ddof 1 when whitening, which gives the same scores). Only the sum of the eigenvalues that
-    scikit-learn dropped is known. The model has no sums over rows, so it cannot be updated, and no certificate, so its
-    error is unknown.
+    so ddof is 1. A `StandardScaler` divides by n, so with a scaler the eigenvalues are those of the correlation matrix
+    with ddof 0 (ddof 1 when whitening, which gives the same scores). Only the sum of the eigenvalues that scikit-learn
+    dropped is known. The model has no sums over rows, so it cannot be updated, and no certificate, so the errors of its
+    eigenvalues are unknown.
     Raises `UsageError` for other estimators, for estimators that are not fitted, and where scikit-learn is not
     installed; `ModelError` where the attributes do not fit together.
 

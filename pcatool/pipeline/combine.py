@@ -100,7 +100,7 @@ def are_models(paths: Sequence[str]) -> bool:
 def refuse_reading(*records: Any) -> None:
     """Raise `UsageError` if an option in the records is set, other than --align-to.
 
-    They are options of reading tables, and no table is read when models are subtracted from a model.
+    The records hold options of reading tables, but no table is read when models are subtracted from a model.
     """
     given = given_flags(*records, leaving_out="align_to")
     if given:
@@ -312,7 +312,8 @@ def merge(models: Iterable[NamedModel], align_to: Any, reporter: Reporter) -> Co
 def _rank(model: Model) -> int:
     """Return the rank of a PCA model; 0 for other methods.
 
-    More rows cannot lower the rank in PCA. With labels they can: sums of products of labels and columns may cancel.
+    More rows cannot lower the rank in PCA. With labels more rows can do this, because
+    sums of products of labels and columns may cancel.
     """
     return int(model.meta.get("rank", 0)) if model.meta.get("method") == "pca" else 0
 

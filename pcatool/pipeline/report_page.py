@@ -245,7 +245,7 @@ def _arrows(model: Model, places: Sequence[int]) -> dict[str, Any] | None:
     """Return `components`, their numbers from 1, and `spreads`, the factors from loadings to the arrows of a biplot.
 
     `places` are the indices of the components. A factor is the standard deviation of the component for a whitened
-    model, else 1. Return None for models without loadings and for ZCA models.
+    model, else 1; `said` names the product. Return None for models without loadings and for ZCA models.
     """
     if model.whitening == "zca" or not model.basis.shape[1]:
         return None

@@ -141,7 +141,7 @@ def _components(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _remark(row: Mapping[str, Any]) -> str:
     """Return the remarks on a pair of components, joined by semicolons; empty for most pairs.
 
-    They say that components are swapped or flipped, why the cosine has no meaning, and which eigenvalues are near.
+    The remarks say that components are swapped or flipped, why the cosine has no meaning, which eigenvalues are near.
     """
     remarks = [word for word, given in (("swapped", row["swapped"]), ("flipped", row["flipped"])) if given]
     for which in ("a", "b"):
@@ -166,7 +166,7 @@ def _component_list(components: Iterable[int]) -> str:
 def _lines_below_components(facts: Mapping[str, Any], shown: int) -> list[Line]:
     """Return the lines below the table of components, which has `shown` rows.
 
-    They count the rows not shown, and name swapped and flipped components, with a hint on --align-to.
+    The lines count the rows not shown, and name swapped and flipped components, with a hint on --align-to.
     """
     omitted = len(facts["matched"]) - shown
     more = counted(omitted, "more component")

@@ -181,7 +181,7 @@ MISSED_NONE = {
 
 
 def certificate_lines(certificate: Mapping[str, Any], *, of_em: bool = False) -> list[str]:
-    """Return lines on missed eigenvalues, residuals, the accuracy of eigenvalues, and eigenvalues that are too close.
+    """Return lines on missed eigenvalues, residuals, the accuracy of eigenvalues, and eigenvalues close to each other.
 
     Entries that the certificate lacks are omitted. `of_em` omits the accuracy of eigenvalues: these bounds are on
     rounding, but the number of steps limits the accuracy of EM.

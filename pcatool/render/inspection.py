@@ -162,8 +162,8 @@ def _omitted_line(facts: Mapping[str, Any], everything: bool) -> list[Line]:
 def proof_lines(facts: Mapping[str, Any]) -> list[Line]:
     """Return the lines labelled `certificate`, on the accuracy of the kept eigenvalues.
 
-    In this order, as far as the model has them: accurate digits, or that there are none; eigenvalues of 0; eigenvalues
-    lost in rounding; EM; missed eigenvalues; residuals; eigenvalues too close to each other.
+    In this order, as far as the model has them: accurate digits, or that the accuracy is unknown; eigenvalues of 0;
+    eigenvalues lost in rounding; EM; missed eigenvalues; residuals; eigenvalues too close to each other.
     """
     certificate = facts["certificate"] or {}
     by_em = "em" in facts

@@ -205,7 +205,7 @@ def certificate_section(facts: Mapping[str, Any]) -> list[Html]:
 def _digits(rows: Sequence[Mapping[str, Any]], *, by_em: bool) -> Html:
     """Return a table of the accuracy of the first MAX_TABLE_COMPONENTS eigenvalues, and a note on omitted ones.
 
-    The column `accurate` is about rounding error. It is omitted for EM, whose steps limit the accuracy.
+    The column `accurate` is about rounding error, and is omitted for EM, whose steps limit the accuracy.
     """
     cells = [
         (

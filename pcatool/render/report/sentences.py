@@ -65,8 +65,8 @@ def verdict(facts: Mapping[str, Any]) -> str:
 def caveats(facts: Mapping[str, Any]) -> list[str]:
     """Return sentences on limits to conclusions from the model, such as close eigenvalues or low rank; may be empty.
 
-    They also name unknown eigenvalues, uncentred columns, shares that are not of the variance, alignment to an older
-    model, EM that has not converged, and the handling of missing cells.
+    The sentences also name unknown eigenvalues, uncentred columns, shares that are not of the variance, alignment to
+    an older model, EM that has not converged, and the handling of missing cells.
     """
     sentences = []
     pairs = {key: value for key, value in (facts["certificate"] or {}).items() if key == "close_pairs"}
