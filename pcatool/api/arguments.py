@@ -104,7 +104,7 @@ def is_model(subject: Any) -> bool:
 
 
 def fitted_of(subject: Any, settings: Mapping[str, Any]) -> fitting.Fitted:
-    """Like `model_or_fit`, but return a record of the whole model, the `components` to show, and the fit's row counts.
+    """Like `model_or_fit`, but return a record: the model, the number of components to show, and the fit's row counts.
 
     The row counts are 0 if the model was not fitted here.
     """

@@ -438,7 +438,10 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         return SumSettings(self.method, kernel, self.label_kernel, triples, self.missing, self.solver, rule)
 
     def keeps(self, numbers: int) -> bool:
-        """Whether the model is to keep its sums, which are `numbers` numbers: as --updatable says, else if few."""
+        """Whether the model is to keep its sums over rows, which consist of `numbers` numbers.
+
+        As --updatable says; by default, if the options allow sums and `numbers` is small.
+        """
         if self.updatable is None:
             return self.why_not_updatable is None and numbers <= MAX_UPDATABLE_COLUMNS**2
         return self.updatable

@@ -312,8 +312,8 @@ def merge(models: Iterable[NamedModel], align_to: Any, reporter: Reporter) -> Co
 def _rank(model: Model) -> int:
     """Return the rank of a PCA model; 0 for other methods.
 
-    More rows cannot lower the rank in PCA. With labels more rows can do this, because
-    sums of products of labels and columns may cancel.
+    More rows cannot lower the rank in PCA. With labels more rows can do so, because sums of products of labels and
+    columns may cancel.
     """
     return int(model.meta.get("rank", 0)) if model.meta.get("method") == "pca" else 0
 
@@ -404,7 +404,7 @@ def refit(named: NamedModel, options: RefitOptions, reporter: Reporter) -> Model
 
 
 def _columns_left(name: str, model: Model, options: RefitOptions) -> list[int]:
-    """Return the indices of the model's columns that -c and -x leave, in the order of -c, or without -c of the model.
+    """Return the indices of the model's columns that -c and -x leave, in the order of -c; without -c, ascending.
 
     `name` is the name of the model for messages. Raises `DataError` if no column is left.
     """

@@ -407,7 +407,8 @@ def _mean_shift(one: ColumnStatistics, other: ColumnStatistics, i: int, j: int) 
 def _std_shift(one: ColumnStatistics, other: ColumnStatistics, i: int, j: int) -> dict[str, Any]:
     """Return the standard deviations of column `i` of the first model and column `j` of the other, and their ratio.
 
-    The ratio is the other by the first; None if the first is 0, or if the ratio is too large.
+    The ratio is the standard deviation in the other model divided by that in the first; None if the first is 0, or if
+    the ratio overflows.
     """
     assert one.std is not None
     assert other.std is not None

@@ -151,7 +151,7 @@ def rows_of(
 
 
 def read_blocks(job: Job, inputs: Inputs, run: Runner) -> Iterator[Array]:
-    """Return the rows of a job in blocks, whose columns are chosen here, without adding to any row counts."""
+    """Choose the columns of a job, and return its rows in blocks, without adding to any row counts."""
     columns = columns_of(job, inputs, run)
     blocks: Iterator[Array] = rows_of(job.options, inputs, columns, RowCounts(), run, job.remedy(columns)).rows
     return blocks

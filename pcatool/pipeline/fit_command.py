@@ -181,9 +181,10 @@ def _settings(model: Model) -> dict[str, Any]:
 
 
 def _updatable(model: Model, usual: FitOptions) -> bool | None:
-    """Return the value of --updatable that makes a fit keep sums as `model` does, or drop them; None for the default.
+    """Return `updatable` for a fit that keeps sums over rows if `model` does, else drops sums: True, False, or None.
 
-    None also if a fit with the options `usual`, or by the randomized solver, cannot keep sums.
+    None is the default: if a fit does the right thing by itself, or if a fit with the options `usual`, or by the
+    randomized solver, cannot keep sums.
     """
     if usual.why_not_updatable is not None or model.meta.get("solver") == "randomized":
         return None

@@ -44,9 +44,9 @@ OPTIONAL_KEYS = (
 def model_facts(model: Model) -> dict[str, Any]:
     """Return a summary of a model for JSON output.
 
-    The method and the basic settings; the numbers of rows and components, the columns; rank and known eigenvalues; the
-    solver; the total, kept and lost variance; the certificate. Facts on EM, alignment and other options are added for
-    models that have such facts.
+    The summary has the method and the basic settings, the numbers of rows and components, the columns, the rank and the
+    number of known eigenvalues, the solver, the total, kept and lost variance, and the certificate. Facts on EM,
+    alignment and other options are added for models that have such facts.
     """
     table = model.variance
     return (

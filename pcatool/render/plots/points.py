@@ -87,7 +87,7 @@ class Grid:
         self._layers: dict[int, NDArray[Any]] = {}  # counts are uint32, which takes half the memory of sums
 
     def add(self, x: Array, y: Array, additions: Iterable[Addition]) -> None:
-        """Add rows with coordinates x and y (n,) to layers: to the cell of each row 1, or the amount of the row.
+        """Add rows with coordinates x and y (n,) to layers; each row adds 1, or its amount, to its cell.
 
         An addition is (number of the layer, mask of the rows that count there, their amounts); see `Addition`. The grid
         grows first if rows lie outside.
