@@ -259,10 +259,7 @@ def refuse_split_values(
 
 
 def _option_at(words: Sequence[str], at: int, with_value: Collection[str]) -> tuple[str, str, int]:
-    """Return (option, its value, number of words of both) at index `at`, or ("", "", 1) if another word is there.
-
-    `with_value` are the names of the options to find; the value may be attached, as in `-k3` and `--ddof=1`.
-    """
+    """Return (option, its value, number of words of both) at index `at`; ("", "", 1) for a word not `with_value`."""
     word = words[at]
     if word in with_value:
         return word, words[at + 1] if at + 1 < len(words) else "", 2

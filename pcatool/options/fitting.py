@@ -438,10 +438,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         return SumSettings(self.method, kernel, self.label_kernel, triples, self.missing, self.solver, rule)
 
     def keeps(self, numbers: int) -> bool:
-        """Whether the model is to keep its sums over rows, which consist of `numbers` numbers.
-
-        As --updatable says; by default, if the options allow sums and `numbers` is small.
-        """
+        """Whether the model keeps its sums over rows, of `numbers` numbers: by --updatable, else if allowed and few."""
         if self.updatable is None:
             return self.why_not_updatable is None and numbers <= MAX_UPDATABLE_COLUMNS**2
         return self.updatable
