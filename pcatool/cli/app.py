@@ -259,7 +259,7 @@ def refuse_split_values(
 
 
 def _option_at(words: Sequence[str], at: int, with_value: Collection[str]) -> tuple[str, str, int]:
-    """Return (option, its value, number of words of both) at index `at`; ("", "", 1) for a word not `with_value`."""
+    """Return (option, its value, number of words of both) at index `at`; ("", "", 1) if not in `with_value`."""
     word = words[at]
     if word in with_value:
         return word, words[at + 1] if at + 1 < len(words) else "", 2
