@@ -116,7 +116,7 @@ def scree(
     made = fitted.model
     columns = 80 if width is None else width
     return scree_chart(
-        fitted.shown_variance, kept=made.k, width=columns, color=False, unicode=True, total_components=made.d
+        fitted.shown_variance, kept=made.k, width=columns, color=False, unicode=True, total_components=made.directions
     )
 
 

@@ -78,7 +78,7 @@ def scree_chart(
     larger and at most MAX_ROWS. `total_components` includes components with unknown eigenvalues; None if unknown.
     """
     glyphs = UNICODE if unicode else ASCII
-    drop = largest_drop(table.eigenvalue)
+    drop = _drop(table)
     shown = shown_components(len(table.eigenvalue), kept, drop, max_rows)
     heading, *numbers = number_columns(table, shown, width)
     room = width - len(heading) - 1
@@ -169,6 +169,11 @@ def markers(
 def hidden_text(table: VarianceTable, first: int, last: int) -> str:
     """Return the text for the hidden components `first` to `last`, with the sum of their shares."""
     return f"{first} to {last}: {percent(float(np.sum(table.share[first - 1 : last])))} in all"
+
+
+def _drop(table: VarianceTable) -> int:
+    """Return the number of eigenvalues before the largest drop; components may be in another order, after alignment."""
+    return largest_drop(np.sort(table.eigenvalue)[::-1])
 
 
 def hidden_tail_text(table: VarianceTable, last: int, total_components: int | None) -> str:
@@ -339,7 +344,7 @@ def name_marks(figure: Figure, axes: Axes, table: VarianceTable, values: Array, 
         )  # fmt: skip
     arrow = BEYOND_SHOWN if kept > len(values) else ""
     label(axes, min(kept, len(values)) + 0.5, f"{kept_text(table, kept)}{arrow}", DARK, down=KEPT_LABEL_DOWN)
-    drop = largest_drop(np.sort(table.eigenvalue)[::-1])
+    drop = _drop(table)
     if not drop:
         return
     if drop < len(values):

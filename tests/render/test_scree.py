@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
+import pcatool
 from pcatool.errors import percent
 from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
@@ -191,6 +192,18 @@ def test_a_single_row_is_shown_rather_than_said_to_be_hidden():
 def test_components_that_were_not_computed_are_counted(total_components, last):
     text = chart([3.0, 2.0, 1.0], 2, total=8.0, total_components=total_components)
     assert text.splitlines()[-1] == last
+
+
+def test_the_largest_drop_of_an_aligned_model_is_that_of_the_sorted_eigenvalues():
+    """Alignment to an older model may change the order: the drop from 0.1 to 5 would be none."""
+    text = chart([5.0, 0.2, 4.0, 0.1], 2)
+    assert "largest drop: after 2" in text
+
+
+def test_a_kernel_model_has_as_many_components_as_rows():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    model = pcatool.fit(rows, method="kernel", kernel="rbf", components=1)
+    assert re.search("30 more components: .* in all\n", pcatool.scree(model))
 
 
 def test_of_components_not_computed_the_number_may_be_unknown():

@@ -168,6 +168,6 @@ def _chart(fitted: Fitted) -> str:
         width=screen.width,
         color=screen.color,
         unicode=screen.unicode,
-        total_components=model.d,
+        total_components=model.directions,
     )
     return chart if is_centered_pca(model) else chart + f"\n{printable(settings_text(model))}\n"

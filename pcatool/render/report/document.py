@@ -186,9 +186,12 @@ def certificate_section(facts: Mapping[str, Any]) -> list[Html]:
     rows = [row for row in facts["variance"] if row["kept"] and "vouched" in row]
     first = verdict(facts)
     content = [element("p", first, class_="verdict")]
+    # The table below has the residuals, and the caveats name eigenvalues that are too close to each other.
+    elsewhere = (*PROOFS, "close_pairs")
+    rest = {**facts, "certificate": {key: value for key, value in certificate.items() if key not in elsewhere}}
     detail = [
         text
-        for _, text in proof_lines(facts)[:-1]
+        for _, text in proof_lines(rest)
         if f"{text}." != first and (";" in text or not text.startswith("eigenvalues are"))
     ]
     if rows and detail:

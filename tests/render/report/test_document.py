@@ -277,6 +277,13 @@ def test_what_to_be_careful_with() -> None:
     )
 
 
+def test_residuals_and_close_eigenvalues_are_said_once() -> None:
+    X = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 3], [0, 0, -3]])
+    words = read(pcatool.fit(X, components=3)).words.lower()
+    assert words.count("eigen-residual") == 1
+    assert words.count("too close to each other") == 1
+
+
 def test_the_sentence_and_the_verdict(digits: Model) -> None:
     words = read(digits).words
     assert "29 components keep 95.48% of the variance in 1,797 rows of 64 columns." in words
