@@ -61,7 +61,8 @@ EXIT_CODES = {
     4: ExitCode("not a usable model", "A file is not a usable model."),
     5: ExitCode("cannot read or write", "A file could not be read or written, or does not exist."),
     6: ExitCode(
-        "too little memory or accuracy", "The run was refused, because it needs more memory or accuracy than there is."
+        "too little memory or accuracy",
+        "The run was refused, because there is too little memory, or the result would not be accurate.",
     ),
 }
 

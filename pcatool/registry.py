@@ -125,12 +125,16 @@ KERNELS = Registry(
 SOLVERS = Registry(
     "solver",
     {
-        "covariance": Entry("pcatool.solvers.covariance:Covariance", "one pass, d x d scatter, any number of rows"),
-        "tsqr": Entry("pcatool.solvers.tsqr:TSQR", "one pass, backward stable: accurate for the smallest eigenvalues"),
+        "covariance": Entry(
+            "pcatool.solvers.covariance:Covariance", "one pass and a d x d matrix for d columns, for any number of rows"
+        ),
+        "tsqr": Entry("pcatool.solvers.tsqr:TSQR", "one pass; accurate even for the smallest eigenvalues"),
         "svd": Entry("pcatool.solvers.svd:SVD", "the most accurate; all rows in memory"),
-        "dual": Entry("pcatool.solvers.dual:Dual", "n x n inner products, for few rows of many columns"),
+        "dual": Entry("pcatool.solvers.dual:Dual", "an n x n matrix for n rows, for few rows of many columns"),
         "randomized": Entry(
-            "pcatool.solvers.randomized:Randomized", "leading components of very wide and long data", seeded=True
+            "pcatool.solvers.randomized:Randomized",
+            "few components of tables with many rows and many columns",
+            seeded=True,
         ),
     },
 )
@@ -149,19 +153,20 @@ RULES = Registry(
         ),
         "elbow": Entry("pcatool.rules.elbow:elbow", "all components before the largest drop"),
         "parallel": Entry(
-            "pcatool.rules.parallel:parallel", "each eigenvalue is above the mean of random data (Horn)", seeded=True
+            "pcatool.rules.parallel:parallel", "each share is above the mean share in random data (Horn)", seeded=True
         ),
         "parallel-95": Entry(
             "pcatool.rules.parallel:parallel_95",
-            "each eigenvalue is above the 95th percentile of random data (Horn)",
+            "each share is above the 95th percentile of the shares in random data (Glorfeld)",
             seeded=True,
         ),
-        "mle": Entry("pcatool.rules.mle:mle", "the most probable dimension (Minka)"),
+        "mle": Entry("pcatool.rules.mle:mle", "the most probable number of components (Minka)"),
         "gavish-donoho": Entry(
             "pcatool.rules.gavish_donoho:gavish_donoho", "each singular value is above the optimal hard threshold"
         ),
         "marchenko-pastur": Entry(
-            "pcatool.rules.marchenko_pastur:marchenko_pastur", "each eigenvalue is above the largest that noise gives"
+            "pcatool.rules.marchenko_pastur:marchenko_pastur",
+            "each eigenvalue is above the largest eigenvalue of noise",
         ),
         "cross-validation": Entry(
             "pcatool.rules.cross_validation:cross_validation",

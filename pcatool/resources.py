@@ -93,8 +93,10 @@ def need_text(count: float) -> str:
 
 
 def limit_text(limit: float) -> str:
-    """Return a clause such as `the limit is 2 GB (--memory; ...)`, with the limit in bytes rounded down."""
-    return f"the limit is {size_text(_rounded(limit, math.floor))} (--memory; by default half of the free memory)"
+    """Return a clause such as `the limit is 2 GB (set by --memory; ...)`, with the limit in bytes rounded down."""
+    return (
+        f"the limit is {size_text(_rounded(limit, math.floor))} (set by --memory; by default half of the free memory)"
+    )
 
 
 def _rounded(count: float, towards: Callable[[float], int]) -> float:

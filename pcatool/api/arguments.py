@@ -83,7 +83,9 @@ def model_or_path(model: object) -> Model | str:
     several = isinstance(model, (list, tuple)) and model
     raise UsageError(
         f"an object of type {type(model).__name__} is neither a model nor the path of a model",
-        "give models one by one, as in merge(*models)" if several else "give a model from fit or load_model",
+        "give one model; merge takes several, as in merge(*models)"
+        if several
+        else "give a model from fit or load_model",
     )
 
 

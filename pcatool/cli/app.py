@@ -415,10 +415,11 @@ HELP = f"""Principal component analysis of tables: fit a model, save it, apply i
       pcatool report houses.npz sample_data/houses.csv -o houses.html
 
     Tables come from files or a pipe. Results go to standard output, messages to standard error.
-    Exit codes: {", ".join(f"{code} {ending.brief}" for code, ending in EXIT_CODES.items())}. The same rows
-    give the same bytes on one machine. With OPENBLAS_CORETYPE=Haswell in the environment they give the same
-    bytes on all x86-64 processors with AVX2. 'pcatool COMMAND -h' shows the usual options of a command,
-    'pcatool COMMAND --help' shows all. 'pcatool help' lists topics, such as tables and missing."""
+    Exit codes: {", ".join(f"{code} {ending.brief}" for code, ending in EXIT_CODES.items())}. On one machine,
+    the same call with the same rows gives the same output, byte for byte. If the environment variable
+    OPENBLAS_CORETYPE is Haswell, the output is the same on all x86-64 processors with AVX2. 'pcatool COMMAND -h'
+    shows the usual options of a command, and 'pcatool COMMAND --help' shows all options. 'pcatool help' lists
+    topics, such as tables and missing."""
 
 COMMANDS = (
     fit,

@@ -53,7 +53,9 @@ Inputs = Annotated[
 ]
 ModelPath = Annotated[
     str,
-    typer.Argument(metavar="MODEL", help="A file made by pcatool fit; - is standard input.", show_default=False),
+    typer.Argument(
+        metavar="MODEL", help="A model file, as pcatool fit writes it; - is standard input.", show_default=False
+    ),
     MODEL,
 ]
 Subject = Annotated[

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 # Default, as help shows it, of options whose default is the setting of the fitted model.
-SHOWN_AS_FITTED = "as the model was fitted"
+SHOWN_AS_FITTED = "as in the fit of the model"
 
 # Values of --missing where a model is applied.
 APPLY_MISSING_POLICIES = ("error", "mean", "project", "em", "keep")
@@ -32,13 +32,13 @@ APPLY_MISSING_POLICIES = ("error", "mean", "project", "em", "keep")
 def parse_truncation(text: str | int | None) -> int | None:
     """Return `-k` of a command that uses a model as an int; None stays None.
 
-    Raise `UsageError` for anything but a whole number from 1.
+    Raise `UsageError` for anything but a whole number above 0.
     """
     if text is None:
         return None
     word = str(text)
     if not re.fullmatch(r"[0-9]{1,1000}", word, re.ASCII) or int(word) < 1:  # int() refuses thousands of digits
-        raise UsageError(f"-k {show(word)} is not a number of components", "give a whole number from 1")
+        raise UsageError(f"-k {show(word)} is not a number of components", "give a whole number above 0")
     return int(word)
 
 
@@ -64,39 +64,41 @@ class ApplyOptions(TriplesOptions):
         "means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; "
         "keep: leave the results of these rows empty.",
         choices=lambda: APPLY_MISSING_POLICIES,
-        shown_default="as in the fit, but keep instead of drop, and project instead of em (reconstruct: em)",
+        shown_default="depends on --missing of the fit. error: error; drop: keep; mean: mean; em: project, or em in "
+        "reconstruct. --fill uses project instead of error and keep",
     )
     keep: tuple[str, ...] = option(
         (),
         "--keep",
         group="output",
         metavar="COLS",
-        help="Pass through these input columns, before the results. COLS as in fit -c; repeatable.",
+        help="Copy these input columns to the output, before the results. COLS as in fit -c; repeatable.",
     )
-    keep_all: bool = option(False, "--keep-all", group="output", help="Pass through all input columns.")
+    keep_all: bool = option(False, "--keep-all", group="output", help="Copy all input columns to the output.")
     with_error: bool = option(
         False,
         "--with-error",
         group="output",
-        help="Add a column squared_error: the squared error of the row, summed over the columns; after "
-        "fit --standardize, over the standardised columns.",
+        help="Add a column squared_error: the squared differences between the observed cells of the row and their "
+        "reconstruction, added up. After fit --standardize, the differences are those of standardised cells.",
     )
     with_coverage: bool = option(
         False,
         "--with-coverage",
         group="output",
-        help="Add a column coverage: the share of the components' variance that lies in the observed cells of the row.",
+        help="Add a column coverage: the share of the components' variance that lies in the observed cells of the row. "
+        "A row without missing cells has coverage 1.",
     )
 
     absent: str | None = option_like(
-        TriplesOptions, "absent", None, shown_default="as the model was fitted, else missing"
+        TriplesOptions, "absent", None, shown_default="as in the fit if it had --triples, else missing"
     )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "components", parse_truncation(self.components))
         if self.missing == "drop":
             raise UsageError(
-                "--missing drop is for fits only: the output has a row for every input row",
+                "--missing drop is only for fits: here, the output has a row for every input row",
                 "use --missing keep, which leaves the results empty for rows with missing cells",
             )
         check_choices(self)
@@ -124,10 +126,13 @@ class OutputOptions:
         group="output",
         help="Format of the output.",
         choices=choices_from(WRITERS),
-        shown_default="by the ending of the output's name, else csv; parquet with --engine dask or spark",
+        shown_default="from the ending of the output's name, else csv; with --engine dask or spark: parquet",
     )
     header: bool = option(
-        True, "--output-header/--no-output-header", group="output", help="Write the line of column names, or not."
+        True,
+        "--output-header/--no-output-header",
+        group="output",
+        help="Write the header line with the column names, or leave it out.",
     )
     float_format: str | None = option(
         None,
@@ -216,12 +221,12 @@ class RefitOptions(AlignOptions):
         "columns",
         (),
         group="model",
-        help="Keep only these columns of the model: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; "
+        help="Keep only these columns of the model. COLS as in fit -c, but column 1 is the first column of the model; "
         "repeatable.",
         shown_default="all in the model",
     )
     exclude: tuple[str, ...] = option_like(
-        SelectOptions, "exclude", (), group="model", help="Drop these columns. COLS as in -c; repeatable."
+        SelectOptions, "exclude", (), group="model", help="Leave out these columns. COLS as in -c; repeatable."
     )
 
     def __post_init__(self) -> None:

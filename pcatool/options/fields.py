@@ -298,13 +298,13 @@ def convert_to_float(record: object, name: str, flag: str, *, above: float = -ma
 def convert_to_int(record: object, name: str, flag: str) -> None:
     """Convert the field `name` of a frozen record to int in place; None stays.
 
-    Raise `UsageError` unless the value is a whole number from 1. `flag` names the option in the error.
+    Raise `UsageError` unless the value is a whole number above 0. `flag` names the option in the error.
     """
     value = getattr(record, name)
     if value is None:
         return
     if not re.fullmatch(r"[0-9]{1,9}", str(value), re.ASCII) or int(value) < 1:
-        raise UsageError(f"{flag} {show(value)} is not a whole number from 1", "give a number such as 10")
+        raise UsageError(f"{flag} {show(value)} is not a whole number above 0", "give a number such as 10")
     object.__setattr__(record, name, int(value))
 
 
@@ -362,8 +362,11 @@ _GROUPS = (
     "there are no fits by group: fit a file for each group, or colour the rows with pcatool plot scores --color COL"
 )
 _ROTATE = "there is no rotation of components: rotate the loadings that pcatool components prints"
-_ENCODE = "text columns are not encoded: write columns of 0 and 1 before the fit; --label takes text columns unchanged"
-_SPLIT = "rows are not split: fit one file and transform another file; -k cross-validation chooses k by held-out cells"
+_ENCODE = "text columns are not encoded: replace them by columns of 0 and 1 before the fit; only --label takes text"
+_SPLIT = (
+    "rows are not split: fit one file and transform another file; -k cross-validation chooses the number of components "
+    "by the error on left-out cells"
+)
 _STOP = "there is no tolerance to set: iterations end when the error is small; -v prints bounds on the error"
 _EXTRA = "oversampling cannot be set: solver randomized reads the rows again until a bound on its error is small"
 _FEATURES = "a fit only centres and standardises values: make other changes to the columns before the fit"
@@ -375,7 +378,7 @@ _DRAW = "to draw a picture, use pcatool scree, pcatool plot or pcatool component
 _INPUT = "name inputs without an option, as in pcatool fit data.csv -o model.npz"
 _SHEET = "spreadsheets are not read: save the sheet as CSV"
 _FORCE = "-o replaces an existing file, unless --no-clobber is given"
-_BATCH = "rows are always read in blocks of a fixed height; --memory SIZE limits the memory of a fit"
+_BATCH = "the number of rows in a block cannot be set; --memory SIZE limits the memory of a fit"
 _SHARE = "-k 0.95 keeps 95% of the variance, and pcatool explain-variance prints the share of each component"
 _UPDATE = "pcatool update adds rows to a model"
 _TYPE = "pcatool computes with 64-bit floats, on the processor (CPU)"

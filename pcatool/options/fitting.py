@@ -58,7 +58,7 @@ MISSING_POLICIES = ("error", "drop", "mean", "em")
 
 
 def parse_components(text: str | int | float) -> int | float | str:
-    """Return `-k` of a fit: an int from 1, a share strictly between 0 and 1, or a rule such as `mle` or `ratio:0.1`.
+    """Return `-k` of a fit: an int above 0, a share strictly between 0 and 1, or a rule such as `mle` or `ratio:0.1`.
 
     A rule is returned as text. Whole numbers are plain digits, because `1e3`, `+5` or `2.0` is usually a typing error.
     Raise `UsageError` for any other text.
@@ -80,9 +80,9 @@ def parse_components(text: str | int | float) -> int | float | str:
     percent = re.fullmatch(r"([0-9]{1,2}(?:\.[0-9]+)?)\s*%", word, re.ASCII)
     raise UsageError(
         f"-k {show(word)} is not a number of components",
-        f"give {float(percent[1]) / 100:g} for that share of the variance"
+        f"for {percent[1]}% of the variance, give {float(percent[1]) / 100:g}"
         if percent and float(percent[1])
-        else "give a whole number from 1, a share of the variance between 0 and 1 such as 0.99, "
+        else "give a whole number above 0, a share of the variance between 0 and 1 such as 0.99, "
         f"or a rule: {', '.join(RULES)}",
     )
 
@@ -187,13 +187,13 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
         Obstacle(
             settings.solver == "tsqr" and settings.missing == "mean",
             None,
-            "--solver tsqr with --missing mean cannot be spread over workers: the factors need the column means first",
+            "--solver tsqr with --missing mean cannot be spread over workers: tsqr needs the column means first",
             "use --solver covariance",
         ),
         Obstacle(
             bool(settings.rule),
             None,
-            f"-k {settings.rule} cannot be spread over workers: it needs the rows themselves",
+            f"-k {settings.rule} cannot be spread over workers: this rule needs all rows in one place",
             "use a rule that needs only eigenvalues, such as -k ratio; or use --engine threads, on one machine",
         ),
     )
@@ -267,7 +267,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "pca",
         "--method",
         group="model",
-        help="Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels.",
+        help="Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: directions that depend most on "
+        "labels.",
         choices=choices_from(METHODS),
         kept=Setting(always=True),
     )
@@ -282,8 +283,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "auto",
         "--eigenvalues",
         group="model",
-        help="Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. "
-        "all: all, which scree --rules needs. kept: those of the kept components.",
+        help="Eigenvalues to compute and to store. auto: all of them if there are at most 1,000, else as many as -k "
+        "needs. all: all of them; scree --rules needs this. kept: store only those of the kept components.",
         choices=lambda: ("auto", "all", "kept"),
         kept=Setting(methods=("pca",)),
     )
@@ -336,9 +337,9 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         None,
         "--updatable/--no-updatable",
         group="output",
-        help="Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract "
-        "and refit need these sums.",
-        shown_default=f"kept up to {grouped(MAX_UPDATABLE_COLUMNS)} columns",
+        help="Store sums over the rows in the model, or leave them out. The sums are d x d numbers for d columns; "
+        "update, merge, subtract and refit need them.",
+        shown_default=f"stored for up to {grouped(MAX_UPDATABLE_COLUMNS)} columns",
     )
     seed: int = option(
         0,
@@ -346,16 +347,16 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         group="model",
         metavar="N",
         help="Random seed.",
-        kept=Setting(is_count, "not a whole number from 0", decided=True),
+        kept=Setting(is_count, "not a whole number of 0 or more", decided=True),
     )
     memory: str | None = option(
         None,
         "--memory",
         group="model",
         metavar="SIZE",
-        help="Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins. "
-        "Every fit needs about 100 MB or more. Rows of several passes that exceed the limit go to a temporary file. "
-        "The limit does not change the result.",
+        help="Memory that a fit may use, such as 2GB; every fit needs about 100 MB or more. A fit that would need more "
+        "than the limit is refused before it begins. Rows that are read several times go to a temporary file if there "
+        "is no room for them within the limit. The limit does not change the result.",
         shown_default="half of the free memory",
     )
 
@@ -377,7 +378,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         if self.memory is not None:
             parse_size(self.memory)
         if self.seed < 0:
-            raise UsageError(f"--seed {self.seed} is below 0", "give a whole number from 0")
+            raise UsageError(f"--seed {self.seed} is below 0", "give 0 or a larger whole number")
         if self.ddof not in (0, 1):
             raise UsageError(f"--ddof {self.ddof} is neither 0 nor 1", "give 0 to divide by n, or 1 to divide by n - 1")
         convert_to_float(self, "epsilon", "--epsilon")
@@ -488,9 +489,11 @@ class ScoreOptions:
         "--keep",
         group="output",
         metavar="COLS",
-        help="With --scores: pass through these input columns, before the scores. COLS as in -c; repeatable.",
+        help="With --scores: copy these input columns to the output, before the scores. COLS as in -c; repeatable.",
     )
-    keep_all: bool = option(False, "--keep-all", group="output", help="With --scores: pass through all input columns.")
+    keep_all: bool = option(
+        False, "--keep-all", group="output", help="With --scores: copy all input columns to the output."
+    )
 
     def __post_init__(self) -> None:
         refuse_without("--keep-all", self.keep_all or None, self.scores is not None, "--scores")

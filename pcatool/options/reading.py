@@ -30,7 +30,7 @@ class TableOptions:
         None,
         "--input-format",
         group="input",
-        help="Format of the input; recognised by the content and the name if not given.",
+        help="Format of the input. If not given, the format is recognised from the content and the name.",
         choices=choices_from(READERS),
     )
     delimiter: str | None = option(
@@ -39,7 +39,8 @@ class TableOptions:
         "--delimiter",
         group="input",
         metavar="CHAR",
-        help="Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks).",
+        help="Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any "
+        "number of spaces or tabs).",
         shown_default="tab for .tsv, else comma",
         completion=word_of(*(name for name in DELIMITERS if name.isalpha()), BLANKS),
     )
@@ -49,22 +50,22 @@ class TableOptions:
         group="input",
         help="--header: the first line contains the column names. --no-header: the first line contains data, and the "
         "columns are called c1, c2, ...",
-        shown_default="--header; names that look like data are refused",
+        shown_default="--header; if the first line looks like data, the run ends with an error",
     )
     row_names: bool = option(
         False,
         "--row-names",
         group="input",
         help="The first field of each line is the name of the row, not a feature, as in tables of R and pandas. If the "
-        "header does not name this column, it is called row_name; --keep row_name passes the column through.",
+        "header does not name this column, it is called row_name; --keep row_name copies the column to the output.",
     )
     null_value: tuple[str, ...] = option(
         (),
         "--null-value",
         group="input",
         metavar="TEXT",
-        help="A further spelling of a missing cell; repeatable. An empty cell, NA, N/A, NaN, null, none and a lone dot "
-        "always count as missing, in any letter case.",
+        help="Cells with this text count as missing, too; repeatable. An empty cell, NA, N/A, NaN, null, none and a "
+        "lone dot always count as missing, in any letter case.",
     )
     encoding: str = option(
         "utf-8",
@@ -94,7 +95,9 @@ class TableOptions:
         metavar="CHARS",
         help="Remove these characters before and after numbers, such as '$' or '%'; the numbers are not rescaled.",
     )
-    skip_lines: int = option(0, "--skip-lines", group="input", metavar="N", help="Skip this many lines at the start.")
+    skip_lines: int = option(
+        0, "--skip-lines", group="input", metavar="N", help="Skip the first N lines of each input."
+    )
     skip_bad: bool = option(
         False,
         "--skip-bad",
@@ -128,7 +131,7 @@ class TableOptions:
                 f"--strip {show(self.strip)} would change numbers", "leave out digits, signs and decimal marks"
             )
         if self.skip_lines < 0:
-            raise UsageError(f"--skip-lines {self.skip_lines} is below 0", "give a whole number from 0")
+            raise UsageError(f"--skip-lines {self.skip_lines} is below 0", "give 0 or a larger whole number")
         self._check_comment()
         try:
             codecs.lookup(self.encoding)
@@ -145,7 +148,7 @@ class TableOptions:
             raise UsageError("--comment is a blank", "give the character that begins a comment, such as '#'")
         if self.comment is not None and self.comment.isalpha():
             raise UsageError(
-                f"--comment {show(self.comment)} is a letter, and letters also stand in names and cells",
+                f"--comment {show(self.comment)} is a letter, and letters also occur in names and cells",
                 "give a character that is not a letter, or remove the comment lines before the run",
             )
 
@@ -181,8 +184,8 @@ class SelectOptions:
         "--columns",
         group="input",
         metavar="COLS",
-        help="Use only these columns. COLS contains names, numbers from 1, ranges (a-c, 3-) or globs, with commas "
-        "between them; repeatable.",
+        help="Use only these columns. COLS lists names, numbers (1 is the first column), ranges (a-c, 3-) or globs, "
+        "with commas between them; repeatable.",
         shown_default="all columns of numbers",
     )
     exclude: tuple[str, ...] = option(
@@ -209,15 +212,15 @@ class TriplesOptions:
         group="input",
         metavar="COLS",
         help="Read an input that has one line for each cell. COLS are the columns of the user, the item and the value, "
-        "as in --triples user,item,rating. The fit has a row for each user and a column for each item.",
+        "as in --triples user,item,rating. Each user is a row, and each item is a column.",
         takes="str | Sequence[str] | None",
     )
     absent: str | None = option(
         None,
         "--absent",
         group="input",
-        help="With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words "
-        "of documents.",
+        help="With --triples: value of the cells that have no line. missing: no value; zero: 0, for counts such as "
+        "words of documents.",
         choices=lambda: ABSENT_VALUES,
         shown_default="missing",
         kept=Setting(methods=("pca",), decided=True),

@@ -54,7 +54,7 @@ class ReportOptions:
         "--threshold",
         group="output",
         metavar="SHARE",
-        help="Print only the number of components that keep this share of the variance.",
+        help="Print only the smallest number of components that keep this share of the variance.",
     )
 
     def __post_init__(self) -> None:
@@ -95,8 +95,8 @@ class EngineOptions(ThreadOptions):
         "threads",
         "--engine",
         group="general",
-        help="Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or "
-        "for some row groups of a file.",
+        help="Where the work runs. threads: on this machine; dask, spark: on a cluster. A task on a cluster is one "
+        "file, several small files, or some row groups of a large Parquet file.",
         choices=choices_from(ENGINES),
     )
     scheduler: str | None = option(

@@ -37,12 +37,12 @@ def parse_values(text: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def parse_first(text: str | int | None) -> int | None:
-    """Return `--first` as an int from 1; None stays None. Raise `UsageError` for any other value."""
+    """Return `--first` as an int above 0; None stays None. Raise `UsageError` for any other value."""
     if text is None:
         return None
     word = str(text)
     if not re.fullmatch(r"[0-9]{1,9}", word, re.ASCII) or int(word) < 1:
-        raise UsageError(f"--first {show(word)} is not a number of components", "give a whole number from 1")
+        raise UsageError(f"--first {show(word)} is not a number of components", "give a whole number above 0")
     return int(word)
 
 
@@ -81,7 +81,7 @@ class ComponentsOptions:
         group="output",
         metavar="K",
         help="Show only the first K components.",
-        shown_default="all kept components; 36 in a picture",
+        shown_default="all kept components; at most 36 in a picture",
     )
     image: tuple[int, int] | None = option(
         None,
@@ -97,7 +97,7 @@ class ComponentsOptions:
         group="output",
         help="Format of the numbers.",
         choices=lambda: FORMS,
-        shown_default="by the ending of -o, else table on a terminal, csv elsewhere",
+        shown_default="from the ending of -o; without -o: table on a terminal, csv elsewhere",
     )
 
     def __post_init__(self) -> None:
@@ -161,7 +161,9 @@ def parse_axes(text: str | int | Sequence[int] | None) -> tuple[int, ...] | None
         return None
     word = text if isinstance(text, str) else str(text) if isinstance(text, int) else ",".join(map(str, text))
     if not re.fullmatch(r"[1-9][0-9]{0,6}(,[1-9][0-9]{0,6})*", word, re.ASCII):
-        raise UsageError(f"--axes {show(word)} is not a list of components", "give numbers from 1, such as 1,2")
+        raise UsageError(
+            f"--axes {show(word)} is not a list of components", "give the numbers of components, such as 1,2"
+        )
     numbers = tuple(int(number) for number in word.split(","))
     if len(set(numbers)) < len(numbers):
         raise UsageError(f"--axes {show(word)} names a component twice", "name each component once")
@@ -221,8 +223,8 @@ class PlotOptions:
         "--color",
         group="output",
         metavar="COL",
-        help="Colour the rows by this column: text and a few different whole numbers get a mark for each value, "
-        "other numbers get shades.",
+        help="Colour the rows by this column. A column of text, or of at most 10 different whole numbers, gets a mark "
+        "for each value; other numbers get shades.",
     )
     scaling: str | None = option(
         None,
@@ -239,7 +241,7 @@ class PlotOptions:
         group="input",
         help="Content of the input.",
         choices=lambda: SOURCES,
-        shown_default="scores if its columns are PC1, ..., else rows",
+        shown_default="scores if the columns of the input are PC1, PC2, ..., else rows",
     )
 
     def __post_init__(self) -> None:
@@ -272,8 +274,8 @@ class PageOptions:
         PlotOptions,
         "color",
         None,
-        help="Colour the scores by this input column: text and a few different whole numbers get a colour for "
-        "each value, other numbers get shades.",
+        help="Colour the scores by this input column. A column of text, or of at most 10 different whole numbers, gets "
+        "a colour for each value; other numbers get shades.",
     )
     axes: tuple[int, int] | None = option(
         None,
@@ -295,7 +297,7 @@ class PageOptions:
         "first",
         None,
         help="Show only the first K components in loadings, scores and images.",
-        shown_default="at most 100; fewer where the page would be too large",
+        shown_default="at most 100; fewer if the page would be too large",
     )
 
     def __post_init__(self) -> None:
@@ -316,8 +318,8 @@ class DiffOptions:
         "text",
         "--format",
         group="output",
-        help="Format of the report. text: sentences and tables to read; csv, json, markdown: one table with a row for "
-        "each comparison, and columns what, name, a, b, change.",
+        help="Format of the report. text: sentences and tables; csv, json, markdown: one table with a row for each "
+        "comparison and the columns what, name, a, b, change.",
         choices=lambda: DIFF_FORMS,
     )
 

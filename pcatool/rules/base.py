@@ -139,12 +139,12 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
     name, number = split_rule(wish)
     if evidence.method != "pca" and name not in SPECTRAL_RULES:
         raise RefusedError(
-            f"rule {name} needs the covariance of rows, which {evidence.method} PCA does not decompose",
+            f"rule {name} is for linear PCA of complete rows, not for {evidence.method} PCA",
             f"try {', '.join(SPECTRAL_RULES)}",
         )
     if len(evidence.eigenvalues) < evidence.possible:
         raise RefusedError(
-            f"-k {show(wish)} needs every eigenvalue, and only the leading ones were computed",
+            f"-k {show(wish)} needs every eigenvalue, but only the largest were computed",
             f"fit with {ALL_EIGENVALUES}, or give a number with -k",
         )
     doing(f"choosing k: {name}")

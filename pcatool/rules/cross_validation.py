@@ -54,7 +54,9 @@ def cross_validation(evidence: Evidence, number: float | None = None) -> Choice:
     errors = errors_left_out(Y, roots, evidence.centered, evidence.seed)
     k = int(np.argmin(errors))
     if k:
-        return Choice(min(k, evidence.rank), f"smallest error on left-out cells, of 0 to {len(errors) - 1} components")
+        return Choice(
+            min(k, evidence.rank), f"smallest error on left-out cells among 0 to {len(errors) - 1} components"
+        )
     return Choice(1, "0 components have the smallest error on left-out cells, but a model needs at least 1")
 
 

@@ -26,5 +26,5 @@ def elbow(evidence: Evidence, number: float | None = None) -> Choice:
     return (
         Choice(k, f"the largest drop is after eigenvalue {k}")
         if k
-        else Choice(evidence.rank, "all eigenvalues are equal, so the rank")
+        else Choice(evidence.rank, "all eigenvalues are equal, so k is the rank of the data")
     )

@@ -30,9 +30,14 @@ def gavish_donoho(evidence: Evidence, number: float | None = None) -> Choice:
     singular = np.sqrt(evidence.spectrum)
     median_singular = float(np.median(singular))
     if median_singular == 0:
-        return Choice(evidence.rank, "more than half of the singular values are 0, so there is no noise: the rank")
+        return Choice(
+            evidence.rank,
+            "more than half of the singular values are 0, so there is no noise, and k is the rank of the data",
+        )
     factor = omega(aspect(evidence))
-    return leading_passing(above(singular, factor * median_singular), f"singular value above {factor:.4g} x the median")
+    return leading_passing(
+        above(singular, factor * median_singular), f"singular value above {factor:.4g} x the median singular value"
+    )
 
 
 def omega(beta: float) -> float:

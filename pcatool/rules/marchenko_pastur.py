@@ -28,12 +28,15 @@ def marchenko_pastur(evidence: Evidence, number: float | None = None) -> Choice:
     """
     median_eigenvalue = float(np.median(evidence.spectrum))
     if median_eigenvalue == 0:
-        return Choice(evidence.rank, "more than half of the eigenvalues are 0, so there is no noise: the rank")
+        return Choice(
+            evidence.rank,
+            "more than half of the eigenvalues are 0, so there is no noise, and k is the rank of the data",
+        )
     beta = aspect(evidence)
     factor = (1 + sqrt(beta)) ** 2 / median(beta)
     return leading_passing(
         above(evidence.spectrum, factor * median_eigenvalue),
-        f"eigenvalue above {factor:.4g} x the median, the edge of noise",
+        f"eigenvalue above {factor:.4g} x the median, the largest of pure noise",
     )
 
 

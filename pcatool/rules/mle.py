@@ -48,7 +48,7 @@ def mle(evidence: Evidence, number: float | None = None) -> Choice:
     if rank < 2:
         return Choice(1, "the data have rank 1, so there is no other choice")
     if rank < evidence.possible:
-        return Choice(rank, f"columns depend on each other and leave no noise outside {rank} dimensions, so the rank")
+        return Choice(rank, f"the data have only rank {rank}, so there is no noise, and k is this rank")
     k = int(np.argmax(log_evidence(evidence.spectrum, evidence.n, evidence.varying))) + 1
     return Choice(k, f"the most probable number from 1 to {rank - 1}")
 

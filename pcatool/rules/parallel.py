@@ -35,7 +35,7 @@ def parallel(evidence: Evidence, number: float | None = None) -> Choice:
     """Choose the leading components with shares above the mean in simulated noise; `number` is not used."""
     noise = noise_shares(evidence)
     return leading_passing(
-        above(evidence.shares, noise.mean(axis=0)), f"share above the mean of {len(noise)} samples of noise"
+        above(evidence.shares, noise.mean(axis=0)), f"share above the mean share in {len(noise)} samples of noise"
     )
 
 
@@ -44,7 +44,7 @@ def parallel_95(evidence: Evidence, number: float | None = None) -> Choice:
     noise = noise_shares(evidence)
     bound = np.quantile(noise, 0.95, axis=0)
     return leading_passing(
-        above(evidence.shares, bound), f"share above the 95th percentile of {len(noise)} samples of noise"
+        above(evidence.shares, bound), f"share above the 95th percentile of the shares in {len(noise)} samples of noise"
     )
 
 

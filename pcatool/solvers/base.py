@@ -331,8 +331,8 @@ def check_weights(problem: Problem, centre: Centre) -> None:
 def uncertain_divisor(problem: Problem, weight: float, divisor: float, divisor_error: float) -> RefusedError:
     """Return the error for a divisor, the sum `weight` minus ddof, that rounding leaves with too few digits."""
     return RefusedError(
-        f"the weights add up to {weight:.17g}, so --ddof {problem.ddof} leaves a divisor of {divisor:.2g}, "
-        f"whose relative error of {min(divisor_error, 1.0):.0e} is too large",
+        f"the weights add up to {weight:.17g}, so --ddof {problem.ddof} leaves a divisor of {divisor:.2g}; "
+        f"its relative error, {min(divisor_error, 1.0):.0e}, is too large",
         _divisor_remedy(problem),
     )
 

@@ -55,16 +55,19 @@ def choose(problem: Problem) -> tuple[str, str]:
     if n is not None and 2 * n <= d:
         return "dual", inner_products_text(n, d)
     if d <= SCATTER_COLUMNS and problem.needs_small_eigenvalues:
-        return "tsqr", "whitening divides by small eigenvalues, so they must be accurate: tsqr is backward stable"
+        return "tsqr", "whitening divides by small eigenvalues, and tsqr computes small eigenvalues accurately"
     if d <= SCATTER_COLUMNS:
-        return "covariance", f"one pass over the rows and a {size} scatter matrix, however many rows there are"
+        return (
+            "covariance",
+            f"reads the rows once, into a {size} scatter matrix, for any number of rows",
+        )
     if n is not None and n < d:
         return "dual", f"{grouped(n)} rows of {grouped(d)} columns: a {size} scatter matrix would be too large"
     if problem.eigenvalues == "all":
-        return "covariance", f"a {size} scatter matrix: --eigenvalues all finds every eigenvalue"
+        return "covariance", f"--eigenvalues all needs the {size} scatter matrix"
     if isinstance(problem.wish, int) and problem.wish * COLUMNS_PER_COMPONENT <= d:
         return "randomized", few_components_text(problem.wish, d)
-    return "covariance", f"a {size} scatter matrix: {not_randomized(problem.wish)}"
+    return "covariance", f"{not_randomized(problem.wish)}, so a {size} scatter matrix is computed"
 
 
 def inner_products_text(n: int, d: int) -> str:
@@ -80,7 +83,7 @@ def few_components_text(wish: int | float, d: int) -> str:
     `wish` is the requested number of components or share of the variance.
     """
     kept = counted(wish, "component") if isinstance(wish, int) else f"-k {wish}"
-    return f"{kept} of {grouped(d)} columns: no {grouped(d)} x {grouped(d)} scatter matrix is needed"
+    return f"for {kept}, no {grouped(d)} x {grouped(d)} scatter matrix is needed"
 
 
 def not_randomized(wish: int | float | str) -> str:

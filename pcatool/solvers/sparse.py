@@ -69,8 +69,8 @@ def choose_sparse(problem: Problem, n: int) -> tuple[str, str]:
     if isinstance(wish, float) or (isinstance(wish, int) and wish * COLUMNS_PER_COMPONENT <= min(n, d)):
         return "randomized", few_components_text(wish, d)
     if n < d:
-        return "dual", f"a {grouped(n)} x {grouped(n)} matrix of inner products: {not_randomized(wish)}"
-    return "covariance", f"a {size} scatter matrix: {not_randomized(wish)}"
+        return "dual", f"{not_randomized(wish)}, so a {grouped(n)} x {grouped(n)} matrix of inner products is computed"
+    return "covariance", f"{not_randomized(wish)}, so a {size} scatter matrix is computed"
 
 
 def estimate_sparse(problem: Problem, n: int, cells: int, k: int) -> Estimate:

@@ -13,7 +13,7 @@ __all__ = ["ERRORS", "plain_error"]
 # Errors that pyarrow's file systems raise.
 ERRORS = (ArrowException, OSError, ValueError)
 
-CHECK_CREDENTIALS = "check the credentials and their permissions; pcatool help files lists the places of credentials"
+CHECK_CREDENTIALS = "check the credentials and their permissions; pcatool help files lists where credentials come from"
 TRY_LATER = "try again later"
 # Patterns in the texts of the libraries, with message and remedy; the first match counts. NOT_THERE: the name is wrong,
 # which raises `FileError`. REFUSED: the store refuses or fails, and the object is not at fault: `BlamelessError`.

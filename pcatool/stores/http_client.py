@@ -33,9 +33,12 @@ NOT_THERE = {
 REFUSED = {
     401: (
         "the server does not accept the request without valid credentials (401)",
-        "write them as https://user:password@server/name, and check the user name and the password",
+        "check the user name and the password, written as in https://user:password@server/name",
     ),
-    403: ("access denied (403)", "check the address, and whether its signature has expired"),
+    403: (
+        "access denied (403)",
+        "check the address; if the address is signed, check that the signature has not expired",
+    ),
 }
 BUSY = {status: (f"the server is busy ({status})", TRY_LATER) for status in (TOO_MANY_REQUESTS, UNAVAILABLE)}
 

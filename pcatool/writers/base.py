@@ -146,8 +146,8 @@ def output_names(passthrough: PassthroughFields, names: Sequence[str]) -> list[s
     if duplicate is not None:
         raise UsageError(
             f"two output columns have the name {show(duplicate)}",
-            f"give --keep with the columns to copy, without {show(duplicate)}, or rename this column in the input if "
-            "the model does not use it",
+            f"give --keep with other columns only, or rename {show(duplicate)} in the input if the model does not use "
+            "this column",
         )
     return all_names
 

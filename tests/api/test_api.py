@@ -299,7 +299,7 @@ def test_what_is_no_table_is_an_error_of_ours(model: pcatool.Model) -> None:
         with pytest.raises(pcatool.UsageError, match=f"a sparse {kind.__name__} of scipy is not supported"):
             pcatool.fit(kind(X))
     for calls in ([model], (model, model), [str]):
-        with pytest.raises(pcatool.UsageError, match="give models one by one, as in merge"):
+        with pytest.raises(pcatool.UsageError, match="merge takes several, as in merge"):
             pcatool.merge(calls)  # type: ignore[arg-type]
     for thing in (None, 5, {}, b"m.npz", X, model.meta):
         wrong = f"an object of type {type(thing).__name__} is neither a model nor the path of a model"

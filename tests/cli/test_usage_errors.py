@@ -16,7 +16,7 @@ def either(*names: str) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-NUMBER = "-k 'X' is not a number of components; give a whole number from 1, a share of the variance"
+NUMBER = "-k 'X' is not a number of components; give a whole number above 0, a share of the variance"
 
 WRONG = {
     # commands
@@ -40,7 +40,7 @@ WRONG = {
     # numbers of components
     "fit houses.csv -o x -k abc": NUMBER.replace("X", "abc"),
     "fit houses.csv -o x -k two": NUMBER.replace("X", "two"),
-    "fit houses.csv -o x -k 99%": "-k '99%' is not a number of components; give 0.99 for that share of the variance",
+    "fit houses.csv -o x -k 99%": "-k '99%' is not a number of components; for 99% of the variance, give 0.99",
     "fit houses.csv -o x -k 0%": NUMBER.replace("X", "0%"),
     "fit houses.csv -o x -k kaisr": "there is no rule for the number of components called 'kaisr'; did you "
     "mean 'kaiser'?",
@@ -58,7 +58,8 @@ WRONG = {
     f"{either(*READERS)}; did you mean parquet?",
     "fit houses.csv -o x --method kernel --kernel poly": "there is no kernel called 'poly'; did you mean 'polynomial'?",
     "fit houses.csv -o x --seed 1.5": "--seed '1.5' is not a whole number; give a whole number, such as 0",
-    "transform m.npz --missing drop": "--missing drop is for fits only: the output has a row for every input row; "
+    "transform m.npz --missing drop": "--missing drop is only for fits: here, the output has a row for every input "
+    "row; "
     "use --missing keep, which leaves the results empty for rows with missing cells",
     "reconstruct m.npz s.csv --from score": "invalid value 'score' for --from: choose scores or rows; did you mean "
     "scores?",
@@ -67,7 +68,7 @@ WRONG = {
     "explain-variance m.npz --format tabel": "invalid value 'tabel' for --format: choose table, csv, json or markdown; "
     "did you mean tab",
     # what the parser finds
-    "transform": "transform needs MODEL, a file made by pcatool fit; see 'pcatool transform --help'",
+    "transform": "transform needs MODEL, a model file, as pcatool fit writes it; see 'pcatool transform --help'",
     "fit houses.csv -o": "-o needs a value; see 'pcatool fit --help'",
     "--columns a fit houses.csv": "option '--columns' belongs after the command, as in pcatool fit --columns; see",
     "diff a.npz b.npz --columns a": "option '--columns' is for fit, explain-variance, scree, components, plot, refit, "
@@ -82,7 +83,7 @@ WRONG = {
     "fit t.csv -o x --thousands .": "--decimal and --thousands are both '.'; give --decimal ',' if '.' is the",
     "fit t.csv -o x --comment 1": "--comment '1' is a character of numbers; give a character other than a digit, +",
     "fit t.csv -o x --strip 0": "--strip '0' would change numbers; leave out digits, signs and decimal marks",
-    "fit t.csv -o x --skip-lines=-1": "--skip-lines -1 is below 0; give a whole number from 0",
+    "fit t.csv -o x --skip-lines=-1": "--skip-lines -1 is below 0; give 0 or a larger whole number",
     "fit t.csv -o x --encoding utf-99": "unknown encoding 'utf-99'; try latin-1, cp1252 or utf-16",
     "fit t.csv -o x --absent zero": "--absent has no effect without --triples; give --triples, or leave out",
     "fit t.csv -o x --triples u,i,v --weights v": "--weights does not go with --triples; leave out --weights",

@@ -147,7 +147,7 @@ def test_too_little_memory_is_refused_beforehand() -> None:
     with pytest.raises(RefusedError) as refusal:
         fit(X, TARGETS, label_kernel="rbf", resources=resources(limit=1000))
     assert "solver label-kernel for 40 rows of 5 columns takes about" in str(refusal.value)
-    assert "the limit is 1 kB (--memory; by default half of the free memory)" in str(refusal.value)
+    assert "the limit is 1 kB (set by --memory; by default half of the free memory)" in str(refusal.value)
     holds_no_rows = "to keep no rows in memory, give --label-kernel linear (or delta for classes), without --kernel"
     assert refusal.value.remedy.startswith(f"{holds_no_rows}, or give --memory ")
 

@@ -124,8 +124,8 @@ OTHERS = {
     "fit t.csv --tsne": "there is no option '--tsne'; pcatool has only --method pca, kernel and supervised; see",
     "fit t.csv --tol 1": "there is no option '--tol'; there is no tolerance to set: ",
     "fit t.csv --cv 3": "there is no option '--cv'; rows are not split: fit one file and transform another file; "
-    "-k cross-validation chooses k by held-out cells",
-    "fit t.csv --batch-size 9": "there is no option '--batch-size'; rows are always read in blocks of a fixed height; "
+    "-k cross-validation chooses the number of components by the error on left-out cells",
+    "fit t.csv --batch-size 9": "there is no option '--batch-size'; the number of rows in a block cannot be set; "
     "--memory SIZE limits the memory of a fit",
     "fit t.csv --oversamples 5": "there is no option '--oversamples'; oversampling cannot be set: ",
     "fit t.csv --n-oversamples 5": "there is no option '--n-oversamples'; oversampling cannot be set: ",

@@ -100,7 +100,7 @@ def test_they_count_none_either_where_cells_are_missing(missing: str, part: floa
     w *= (1 + part) / w.sum()
     with pytest.raises(
         RefusedError,
-        match=r"whose relative error of .* is too large; give weights_kind=\"reliability\"",
+        match=r"; its relative error, .*, is too large; give weights_kind=\"reliability\"",
     ):
         pcatool.fit(framed(X, w), weights="w", ddof=1, missing=missing, components=1)
     assert pcatool.fit(framed(X, w), weights="w", missing=missing, components=1).k == 1

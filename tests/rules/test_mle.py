@@ -154,7 +154,7 @@ def test_a_column_that_is_the_mean_of_the_others():
     X[:, -1] = X[:, :-1].mean(axis=1)
     choice = decide("mle", evidence_of(X))
     assert choice.k == 9
-    assert "depend on each other" in choice.reason
+    assert "so there is no noise" in choice.reason
 
 
 def test_repeated_columns():

@@ -48,9 +48,17 @@ def test_table(d: int, n: int | None, solver: str) -> None:
 @pytest.mark.parametrize(
     ("wish", "reason"),
     [
-        (0.99, "a 4,500 x 4,500 scatter matrix: solver randomized needs a number of components, not -k 0.99"),
-        ("kaiser", "a 4,500 x 4,500 scatter matrix: solver randomized needs a number of components, not -k kaiser"),
-        (1500, "a 4,500 x 4,500 scatter matrix: 1,500 components are too many for solver randomized"),
+        (
+            0.99,
+            "solver randomized needs a number of components, not -k 0.99, "
+            "so a 4,500 x 4,500 scatter matrix is computed",
+        ),
+        (
+            "kaiser",
+            "solver randomized needs a number of components, not -k kaiser, "
+            "so a 4,500 x 4,500 scatter matrix is computed",
+        ),
+        (1500, "1,500 components are too many for solver randomized, so a 4,500 x 4,500 scatter matrix is computed"),
     ],
 )
 def test_reason_of_a_large_scatter(wish: int | float | str, reason: str) -> None:

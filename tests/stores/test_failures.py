@@ -8,7 +8,7 @@ from pcatool.errors import BlamelessError, FileError, LostError
 from pcatool.readers.bad_files import is_bad_file
 from pcatool.stores.failures import plain_error
 
-CREDENTIALS = "; check the credentials and their permissions; pcatool help files lists the places of credentials"
+CREDENTIALS = "; check the credentials and their permissions; pcatool help files lists where credentials come from"
 WHEN = "When reading information for key 'NOT_FOUND credentials.csv' in bucket 'b': "
 SAID: dict[str, tuple[type[FileError], str]] = {
     f"{WHEN}AWS Error UNKNOWN (HTTP status 503) during HeadObject operation: No response body.": (

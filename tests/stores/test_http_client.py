@@ -192,18 +192,24 @@ def test_pythons_own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 WRONG: dict[str, tuple[int, str]] = {
     "404/t.csv": (5, "there is no such page (404); check the address"),
     "410/t.csv": (5, "there is no such page any more (410); check the address"),
-    "403/t.csv": (5, "access denied (403); check the address, and whether its signature has expired"),
+    "403/t.csv": (
+        5,
+        "access denied (403); check the address; if the address is signed, check that the signature has not expired",
+    ),
     "mine/t.csv": (
         5,
         "the server does not accept the request without valid credentials (401); "
-        "write them as https://user:password@server/name, and check the user name and the password",
+        "check the user name and the password, written as in https://user:password@server/name",
     ),
     "400/t.csv": (5, "the server answers 400 Bad Request"),
     "429/t.csv": (5, "the server is busy (429); try again later"),
     "500/t.csv": (5, "the server answers 500 Internal Server Error; try again later"),
     "503/t.csv": (5, "the server is busy (503); try again later"),
     "later-503/t.csv": (5, "the server is busy (503); try again later"),
-    "later-403/t.csv": (5, "access denied (403); check the address, and whether its signature has expired"),
+    "later-403/t.csv": (
+        5,
+        "access denied (403); check the address; if the address is signed, check that the signature has not expired",
+    ),
     "later-416/t.csv": (5, "the file changed while it was read; run again when no program writes to it"),
     "later-404/t.csv": (5, "the file changed while it was read; run again when no program writes to it"),
     "cut/t.csv": (5, "the connection was lost; try again"),

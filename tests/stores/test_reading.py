@@ -219,7 +219,7 @@ def test_without_leave_nothing_is_read_or_written(
     with store.watched_by_its_keeper():
         reading = code_and_text(["fit", data, "-o", str(tmp_path / "m.npz")], capsys)
         writing = code_and_text(["fit", str(tmp_path / "t.csv"), "-o", store.uri("m.npz")], capsys)
-    remedy = "check the credentials and their permissions; pcatool help files lists the places of credentials"
+    remedy = "check the credentials and their permissions; pcatool help files lists where credentials come from"
     assert reading == (5, f"cannot read '{data}': access denied; {remedy}")
     assert writing == (5, f"cannot write '{store.uri('m.npz')}': the store does not accept the credentials; {remedy}")
     assert store.names() == ["t.csv"]

@@ -51,8 +51,7 @@ def test_two_columns_of_one_name_are_refused(name: str, kept: list[str], names: 
     twice = "PC1" if "PC1" in kept else (kept or names)[0]
     assert str(caught.value) == (
         f"two output columns have the name '{twice}'; "
-        f"give --keep with the columns to copy, without '{twice}', or rename this column in the input if the model "
-        "does not use it"
+        f"give --keep with other columns only, or rename '{twice}' in the input if the model does not use this column"
     )
 
 

@@ -26,7 +26,7 @@ def run(
     """Print a script for tab completion of pcatool in a shell.
 
     TAB then offers commands, options and their values, models where a command takes a model, and tables where it takes
-    data. The script needs no run of pcatool when TAB is pressed.
+    data. The script does not start pcatool when TAB is pressed.
 
     Examples:
       source <(pcatool completion bash)

@@ -60,9 +60,9 @@ def run(
 ) -> int:  # fmt: skip
     """Print or draw the loadings of the components.
 
-    The output has one row for each column of the data, and one column for each component. With several --values, it
-    has one row for each component and column of the data, and one column for each of the values. For a model, -k
-    takes only a whole number K, and the command shows the first K components.
+    The output has one row for each column of the data, and one column for each component. If --values names several
+    values, the output has one row for each pair of a component and a column of the data, and one column for each
+    value. If the argument is a model, -k must be a whole number K, and the command shows the first K components.
 
     Examples:
       pcatool components houses.npz
@@ -136,7 +136,7 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
         )
     if ending not in ENDINGS:
         raise UsageError(
-            f"{show(shown(name))} does not end in the suffix of a format",
+            f"the ending of {show(shown(name))} names no format",
             "end the name with .csv, .json, .md or .txt, or add the format, such as --format csv",
         )
     return ENDINGS[ending]

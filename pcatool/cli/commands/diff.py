@@ -24,9 +24,9 @@ def run(
 ) -> int:
     """Compare two models.
 
-    The command prints the differences of settings and columns, the angles between the subspaces, each component
-    beside the most similar component of the other model, and the columns whose mean or standard deviation has changed
-    most. With -v it prints all columns. The exit code is 0, whether the models differ or not.
+    The command prints the differences in settings and columns, the angles between the spaces that the components
+    span, each component beside the most similar component of the other model, and the columns whose mean or standard
+    deviation has changed most. With -v it prints all columns. The exit code is 0, whether the models differ or not.
 
     Examples:
       head -900 sample_data/digits.csv | pcatool fit -x digit -k 10 -o older.npz

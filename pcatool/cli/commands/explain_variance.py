@@ -24,8 +24,8 @@ def run(
     """Print the share of the variance that the first 1, 2, 3, ... components keep.
 
     The output has one row for each component: its eigenvalue, its share of the variance, and how much of the
-    variance is kept and lost if the components up to this one are kept. For a model, -k takes only a whole number
-    K, and the command shows the first K components.
+    variance is kept and lost if the components up to this one are kept. If the argument is a model, -k must be a
+    whole number K, and the command shows the first K components.
 
     Examples:
       pcatool explain-variance houses.npz

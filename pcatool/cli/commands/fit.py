@@ -33,9 +33,9 @@ def run(
     plan: Annotated[
         bool,
         typer.Option(
-            "--plan", help="Do not fit; print which solver a fit would use and why, how often it would pass over the "
-            "rows, where it would keep them, and how much memory it would need. With --scores, this memory includes "
-            "the scoring.",
+            "--plan", help="Do not fit, but print a plan: the solver and the reason for it, how often the rows would "
+            "be read, where rows would be kept for reading them again, and the memory that the fit would need. With "
+            "--scores, this memory includes the scoring.",
             rich_help_panel="Output",
         ),
     ] = False,
@@ -48,7 +48,8 @@ def run(
 ) -> int:  # fmt: skip
     """Fit a model to the rows of a table and save it.
 
-    The fit uses the columns of numbers. Columns of text are left out, and a note names them.
+    The fit uses all columns of numbers, unless -c or -x selects columns. Text columns are left out, and a note names
+    them.
 
     Examples:
       pcatool fit sample_data/houses.csv -o houses.npz

@@ -27,7 +27,7 @@ def run(
         str | None,
         typer.Argument(
             metavar="TOPIC|COMMAND",
-            help="A topic or a command. If omitted, the list of topics is shown.",
+            help="A topic or a command. Without an argument, the list of topics is shown.",
             show_default=False,
         ),
         Completion(words=lambda: (*topics(), *_commands())),
@@ -35,8 +35,9 @@ def run(
 ) -> int:
     """Show a help topic, or list the topics.
 
-    In a pipe a topic is printed as Markdown. On a terminal the topic is laid out; if it is longer than the screen, the
-    program that PAGER names shows it, by default less. If PAGER is empty, the topic is printed.
+    In a pipe, a topic is printed as Markdown. On a terminal, a topic is formatted. A topic that is longer than the
+    screen is shown by a pager: the program that the variable PAGER names, or less. If PAGER is set but empty, the
+    topic is printed.
 
     Examples:
       pcatool help

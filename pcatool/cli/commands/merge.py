@@ -19,7 +19,9 @@ def run(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL...", help="Files made by pcatool fit; folders and globs are allowed.", show_default=False
+            metavar="MODEL...",
+            help="Model files, as pcatool fit writes them; folders and globs are allowed.",
+            show_default=False,
         ),
         MODEL,
     ],
@@ -30,9 +32,9 @@ def run(
 ) -> int:
     """Merge models into one model. The rows are not needed.
 
-    The result equals a fit of all rows together, up to rounding, and has a certificate of its own. The models
-    must agree in columns, method, centring, scaling, divisor, whitening, weights and labels. The merged model
-    uses the -k of the first model. If this -k is a share or a rule, it is applied to all rows together.
+    The result equals a fit of all rows together, up to rounding, and has its own certificate of accuracy. The
+    models must agree in columns, method, centring, scaling, divisor, whitening, weights and labels. The merged
+    model uses the -k of the first model. If this -k is a share or a rule, it is applied to all rows together.
 
     Examples:
       head -900 sample_data/digits.csv | pcatool fit -x digit -k 10 -o first.npz

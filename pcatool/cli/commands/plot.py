@@ -70,7 +70,7 @@ def run(
         str,
         typer.Option(
             "--format", metavar="FORM",
-            help="Draw the picture, or write its numbers as a table; for scores, only picture and csv. "
+            help="Draw the picture, or write its numbers as a table. For scores, only picture and csv are possible. "
             f"One of: {', '.join(FORMS)}.",
             rich_help_panel="Output",
         ),
@@ -86,9 +86,9 @@ def run(
 ) -> int:  # fmt: skip
     """Draw scores of rows, loadings of columns, or both.
 
-    More than 20,000 rows are drawn as a density. Rows without scores, because of missing cells, are left out, and
-    the summary counts these rows. A biplot has arrows for the columns, and the table of a biplot lists the arrows.
-    For a model, -k takes only a whole number K, and the command uses the first K components.
+    More than 20,000 rows are drawn as a density. Rows that have no scores, because cells are missing, are left out;
+    a note gives their number. A biplot has arrows for the columns, and the table of a biplot lists the arrows. If
+    the first argument is a model, -k must be a whole number K, and the command uses the first K components.
 
     Examples:
       pcatool plot scores sample_data/digits.csv -x digit --color digit -o map.png

@@ -27,14 +27,15 @@ def run(
         str | None,
         typer.Option(
             "--from", metavar="scores|rows", help="Content of the input.", rich_help_panel="Input",
-            show_default="scores if its columns are PC1, ..., else rows",
+            show_default="scores if the columns of the input are PC1, PC2, ..., else rows",
         ),
         word_of("scores", "rows"),
     ] = None,
     preimage: Annotated[
         bool,
         typer.Option(
-            "--preimage", help="For a kernel model: estimate rows by a map that is learned from the training rows.",
+            "--preimage", help="For a kernel model: approximate the rows by kernel ridge regression on their "
+            "scores, learned from the training rows.",
             rich_help_panel="Model",
         ),
     ] = False,
@@ -53,8 +54,8 @@ def run(
 ) -> int:  # fmt: skip
     """Turn scores back into rows in original units.
 
-    Original rows are first projected onto the model, so that the output is the part of each row that the components
-    keep. With --fill the rows stay as they are, and only their missing cells are replaced.
+    The input may also be original rows: the output is then the part of each row that the components keep. With
+    --fill the rows stay as they are, and only their missing cells are replaced.
 
     Examples:
       pcatool reconstruct houses.npz scores.csv > approx.csv

@@ -21,9 +21,9 @@ def run(
 ) -> int:
     """Fit a model with other settings, without its rows.
 
-    The command changes the number of components or the rule that chooses the number, standardising, centring, the
-    divisor or whitening, or leaves out columns. The result equals a fit of the rows with these settings, up to
-    rounding. -o may name MODEL, to replace it.
+    The command can change the number of components or the rule that chooses the number, standardising, centring,
+    the divisor of variances and whitening, and can leave out columns. The result equals a fit of the rows with the new
+    settings, up to rounding. -o may name the file of the old model: the new model then replaces this file.
 
     Examples:
       pcatool refit digits.npz -k parallel -o fewer.npz

@@ -55,9 +55,10 @@ def run(
 ) -> int:  # fmt: skip
     """Write an HTML page about a model and its rows.
 
-    The page is one file that needs no network. It has a summary, a scree plot with a movable threshold, sortable
-    loadings, scores with details of each row (--keep adds columns to them), images, the certificate, and commands
-    that make the model and use it. If there are more than 5,000 rows, the page shows a random sample of 5,000.
+    The page is one file that needs no network. It has a summary, a scree plot with a movable threshold, loadings
+    that can be sorted, scores with details of each row (--keep adds columns to these details), images (--image),
+    the certificate, and commands that make the model and use it. If there are more than 5,000 rows, the page shows
+    a random sample of 5,000.
 
     Examples:
       pcatool report houses.npz sample_data/houses.csv -o houses.html

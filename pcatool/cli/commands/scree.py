@@ -92,8 +92,8 @@ def run(
 ) -> int:  # fmt: skip
     """Draw the eigenvalues and their cumulative shares.
 
-    The chart has one bar for each component, with marks below the last component kept and at the largest drop. For
-    a model, -k takes only a whole number K, and the command shows the first K components.
+    The chart has one bar for each component, with marks below the last component kept and at the largest drop. If
+    the argument is a model, -k must be a whole number K, and the command shows the first K components.
 
     Examples:
       pcatool scree houses.npz

@@ -29,10 +29,10 @@ def run(
 ) -> int:
     """Remove rows from a model, as for a sliding window.
 
-    Each INPUT is a table of rows that were fitted, or a model of such rows. The run ends with an error if the rows
-    cannot have been in the fit. It also ends with an error if the subtraction leaves fewer than 8 accurate digits of a
-    number that was accurate before. -o may name the same file as the first MODEL: the new model then replaces this
-    file.
+    The inputs are tables of rows that were fitted, or models that were fitted to such rows. The run ends with an
+    error if the rows cannot have been in the fit. It also ends with an error if too few digits remain accurate: for
+    example, if an eigenvalue had 8 accurate digits and would have fewer. -o may name the file of the old model: the
+    new model then replaces this file.
 
     Examples:
       pcatool subtract twice.npz houses.npz -o once.npz -v

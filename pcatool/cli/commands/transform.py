@@ -29,7 +29,7 @@ def run(
     """Project rows onto a model: scores PC1, PC2, ...
 
     The output has one row for each input row, in the same order. The columns of the model are found by name, in any
-    order. Other columns are ignored, or passed through with --keep.
+    order. Other columns are ignored; --keep copies them to the output.
 
     Examples:
       pcatool transform houses.npz sample_data/houses.csv -o scores.csv

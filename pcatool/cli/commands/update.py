@@ -24,8 +24,8 @@ def run(
 ) -> int:
     """Add new rows to a model, without the old rows.
 
-    The result equals a fit of all rows together, up to rounding, and has a certificate of its own. -o may name MODEL,
-    to replace it.
+    The result equals a fit of all rows together, up to rounding, and has its own certificate of accuracy. -o may
+    name the file of the old model: the new model then replaces this file.
 
     Examples:
       pcatool update houses.npz sample_data/houses.csv -o twice.npz -v

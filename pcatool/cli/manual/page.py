@@ -21,12 +21,12 @@ EXIT_STATUS = {
 }
 
 ENVIRONMENT = {
-    "NO_COLOR": "If set to anything, output on a terminal has no colours.",
+    "NO_COLOR": "If the value is not empty, output on a terminal has no colours.",
     "TERM": "If the value is 'dumb', output has no colours, and there is no progress line.",
     "COLUMNS": "Width of help, tables and charts, instead of the width of the terminal.",
     "OPENBLAS_CORETYPE": (
-        "Type of processor for which BLAS computes, instead of the actual processor. With Haswell, all x86-64 "
-        "processors with AVX2 give the same bytes."
+        "Type of processor whose instructions the BLAS library uses, instead of the type of this processor. If the "
+        "value is Haswell, all x86-64 processors with AVX2 give the same output, byte for byte."
     ),
     "TMPDIR": "Folder for temporary files, which are deleted when the program ends.",
     "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL": (

@@ -231,7 +231,7 @@ SENSELESS = {
     ("5", "t.csv"): "--comment '5' is a character of numbers",
     ("-", "t.csv"): "--comment '-' is a character of numbers",
     ("e", "t.csv"): "--comment 'e' is a character of numbers",
-    ("a", "t.csv"): "--comment 'a' is a letter, and letters also stand in names and cells",
+    ("a", "t.csv"): "--comment 'a' is a letter, and letters also occur in names and cells",
     ('"', "t.csv"): "--comment '\"' is not a usable character",
 }
 
