@@ -65,7 +65,7 @@ class ApplyOptions(TriplesOptions):
         "keep: leave the results of these rows empty.",
         choices=lambda: APPLY_MISSING_POLICIES,
         shown_default="depends on --missing of the fit. error: error; drop: keep; mean: mean; em: project, or em in "
-        "reconstruct. --fill uses project instead of error and keep",
+        "reconstruct. reconstruct --fill: project instead of error and keep",
     )
     keep: tuple[str, ...] = option(
         (),
@@ -116,8 +116,9 @@ class OutputOptions:
         group="output",
         metavar="FILE|DIR/",
         help="Output file. If the file exists, it is replaced only when the new file is complete. - is standard "
-        "output. If FILE is a folder, or ends with /, each input gets an output of the same name in the folder. With "
-        "--engine dask or spark the folder gets parts in row order, and a file _SUCCESS when all parts are complete.",
+        "output. If FILE is a folder, or ends with /, each input gets an output of the same name in the folder. "
+        "With --engine dask or spark, the folder gets several files in row order, and a file _SUCCESS when all are "
+        "complete.",
         completion=ANY_FILE,
     )
     output_format: str | None = option(

@@ -160,7 +160,7 @@ def obstacles(settings: SumSettings) -> tuple[Obstacle, ...]:
             settings.method == "kernel" or settings.kernel,
             "kernel PCA keeps rows, not sums over rows"
             if settings.method == "kernel"
-            else "with --kernel all pairs of rows are compared",
+            else "with --kernel, the fit compares all pairs of rows",
             "a fit with a kernel cannot be spread over workers: the kernel compares all pairs of rows",
             USE_THREADS,
         ),

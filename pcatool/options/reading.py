@@ -125,7 +125,7 @@ class TableOptions:
         for flag, mark in (("-d", self.delimiter), ("--comment", self.comment), ("--thousands", self.thousands)):
             if mark is not None and mark in NUMBER_CHARACTERS:
                 remedy = "give a character other than a digit, +, -, e and E"
-                raise UsageError(f"{flag} {show(mark)} is a character of numbers", remedy)
+                raise UsageError(f"{flag} {show(mark)} also occurs in numbers", remedy)
         if set(self.strip) & set(NUMBER_CHARACTERS + self.decimal):
             raise UsageError(
                 f"--strip {show(self.strip)} would change numbers", "leave out digits, signs and decimal marks"

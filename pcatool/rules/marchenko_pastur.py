@@ -36,7 +36,7 @@ def marchenko_pastur(evidence: Evidence, number: float | None = None) -> Choice:
     factor = (1 + sqrt(beta)) ** 2 / median(beta)
     return leading_passing(
         above(evidence.spectrum, factor * median_eigenvalue),
-        f"eigenvalue above {factor:.4g} x the median, the largest of pure noise",
+        f"eigenvalue above the bound of noise, {factor:.4g} x the median",
     )
 
 

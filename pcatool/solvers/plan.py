@@ -59,7 +59,7 @@ def choose(problem: Problem) -> tuple[str, str]:
     if d <= SCATTER_COLUMNS:
         return (
             "covariance",
-            f"reads the rows once, into a {size} scatter matrix, for any number of rows",
+            f"reads the rows once and adds them up in a {size} scatter matrix, for any number of rows",
         )
     if n is not None and n < d:
         return "dual", f"{grouped(n)} rows of {grouped(d)} columns: a {size} scatter matrix would be too large"

@@ -254,7 +254,7 @@ def test_a_plan_fits_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     out, error = capsys.readouterr()
     solver, reason, rows, passes, memory = out.splitlines()
     assert (error, solver) == ("", "solver: covariance")
-    assert reason == "reason: reads the rows once, into a 2 x 2 scatter matrix, for any number of rows"
+    assert reason == "reason: reads the rows once and adds them up in a 2 x 2 scatter matrix, for any number of rows"
     assert (rows, passes) == ("rows: about 5; columns: 2", "passes over the rows: 1")
     assert re.fullmatch(r"memory at the peak: about [\d.]+ MB", memory)
     assert answer("fit", HOUSES, "--plan", "--json") == 0

@@ -81,7 +81,7 @@ WRONG = {
     # how tables are read
     "fit t.csv -o x --decimal ';'": "--decimal ';' is not a decimal mark; give '.' or ','",
     "fit t.csv -o x --thousands .": "--decimal and --thousands are both '.'; give --decimal ',' if '.' is the",
-    "fit t.csv -o x --comment 1": "--comment '1' is a character of numbers; give a character other than a digit, +",
+    "fit t.csv -o x --comment 1": "--comment '1' also occurs in numbers; give a character other than a digit, +",
     "fit t.csv -o x --strip 0": "--strip '0' would change numbers; leave out digits, signs and decimal marks",
     "fit t.csv -o x --skip-lines=-1": "--skip-lines -1 is below 0; give 0 or a larger whole number",
     "fit t.csv -o x --encoding utf-99": "unknown encoding 'utf-99'; try latin-1, cp1252 or utf-16",

@@ -244,7 +244,7 @@ UNKEPT: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "in features": (
         {"method": "supervised", "label": "y", "kernel": "rbf"},
-        "with --kernel all pairs of rows are compared",
+        "with --kernel, the fit compares all pairs of rows",
     ),
     "mean": ({"missing": "mean"}, "the values that replace missing cells depend on all rows"),
     "em": ({"missing": "em"}, "the values that replace missing cells depend on all rows"),

@@ -81,9 +81,9 @@ def test_a_chart_and_pictures(
     [
         ("7", "3", "-k 7: the model "),
         ("999999999999", "3", "-k 999999999999: the model "),
-        ("0.9", "2", "-k '0.9' is not a number of components; give a whole number from 1"),
-        ("all", "2", "-k 'all' is not a number of components; give a whole number from 1"),
-        ("kaiser", "2", "-k 'kaiser' is not a number of components; give a whole number from 1"),
+        ("0.9", "2", "-k '0.9' is not a number of components; give a whole number above 0"),
+        ("all", "2", "-k 'all' is not a number of components; give a whole number above 0"),
+        ("kaiser", "2", "-k 'kaiser' is not a number of components; give a whole number above 0"),
         ("0", "2", "-k '0' is not a number of components; "),
     ],
 )

@@ -33,8 +33,8 @@ def run(
     plan: Annotated[
         bool,
         typer.Option(
-            "--plan", help="Do not fit, but print a plan: the solver and the reason for it, how often the rows would "
-            "be read, where rows would be kept for reading them again, and the memory that the fit would need. With "
+            "--plan", help="Do not fit, but print a plan: the solver and the reason for it, the number of passes over "
+            "the rows, where the rows would be stored between passes, and the memory that the fit would need. With "
             "--scores, this memory includes the scoring.",
             rich_help_panel="Output",
         ),
