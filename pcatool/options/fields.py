@@ -359,9 +359,10 @@ OPTIONS = {word: option for option, words in _NAMES.items() for word in words.sp
 _ROWS = "all rows are read: select rows first, as in head -n 1001 data.csv | pcatool fit -o model.npz"
 _IMPUTE = "--missing mean or em fits with missing cells, and pcatool reconstruct --fill fills the missing cells"
 _GROUPS = (
-    "there are no fits by group: fit a file for each group, or colour the rows with pcatool plot scores --color COL"
+    "there are no fits by group: write one file per group and fit each file, or colour the rows by group with "
+    "pcatool plot scores --color COL"
 )
-_ROTATE = "there is no rotation of components: rotate the loadings that pcatool components prints"
+_ROTATE = "there is no rotation of components: rotate the loadings from pcatool components in another program"
 _ENCODE = "text columns are not encoded: replace them by columns of 0 and 1 before the fit; only --label takes text"
 _SPLIT = (
     "rows are not split: fit one file and transform another file; -k cross-validation chooses the number of components "

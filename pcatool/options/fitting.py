@@ -228,7 +228,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         completion=word_of(*RULES),
         kept=Setting(
             is_components,
-            "neither a number of components, nor a share, nor a rule",
+            "not a number of components, a share or a rule",
             decided=True,
         ),
     )

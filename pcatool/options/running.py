@@ -106,7 +106,7 @@ class EngineOptions(ThreadOptions):
         metavar="ADDRESS",
         help="Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as "
         "spark://host:7077 or local[4].",
-        shown_default="dask: workers on this machine; spark: as Spark is configured",
+        shown_default="dask: workers on this machine; spark: the master in the settings of Spark",
     )
 
     def __post_init__(self) -> None:

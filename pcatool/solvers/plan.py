@@ -228,7 +228,7 @@ class Plan(NamedTuple):
         """Return the remedy for a peak above `limit` bytes: options with which the fit would run, or other advice."""
         admits = None if self.grows else admitting(self.peak_bytes)
         options = [option for option in (self._smaller(limit, problem), admits) if option]
-        remedies = [f"{' or '.join(options)} would do"] if options else []
+        remedies = [f"give {' or '.join(options)}"] if options else []
         one_column = problem._replace(columns=problem.columns[:1])
         if self.remedy is not None:
             remedies += [self.remedy] if limit > PROGRAM_BYTES else []

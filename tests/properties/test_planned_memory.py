@@ -133,7 +133,7 @@ def test_rows_of_a_pipe_are_refused_when_they_are_too_many(tmp_path: Path, progr
     done = subprocess.run(command, input=data, capture_output=True)
     assert done.returncode == 6
     assert b"a fit of the first " in done.stderr
-    assert b"; --solver covariance would do, or " in done.stderr
+    assert b"; give --solver covariance, or " in done.stderr
     assert not (tmp_path / "m.npz").exists()
 
 

@@ -175,12 +175,12 @@ def test_the_remedies_of_a_refusal_admit_the_fit(
         if not refusal:
             continue
         refused += 1
-        memory = re.search(r"--memory ([0-9.]+[MG]B) would do", refusal)
+        memory = re.search(r"give (?:.* or )?--memory ([0-9.]+[MG]B)", refusal)
         assert memory is not None, refusal
         assert not plan_under(parse_size(memory[1]), X, **options).refusal
-        if "; --threads 1 or" in refusal:
+        if "; give --threads 1 or" in refusal:
             assert not plan_under(limit * ONE_MB, X, threads=1, **options).refusal
-        if (solver := re.search(r"; --solver ([a-z]+)(?: -k ([0-9]+))? or ", refusal)) is not None:
+        if (solver := re.search(r"; give --solver ([a-z]+)(?: -k ([0-9]+))? or ", refusal)) is not None:
             other = options | {"solver": solver[1]} | ({"components": int(solver[2])} if solver[2] else {})
             assert not plan_under(limit * ONE_MB, X, **other).refusal, refusal
     assert refused
@@ -188,7 +188,7 @@ def test_the_remedies_of_a_refusal_admit_the_fit(
 
 def test_a_limit_below_the_program_advises_only_more_memory() -> None:
     assert plan_under(50 * ONE_MB, np.zeros((100, 9))).refusal.endswith(
-        "half of the free memory); --memory 99.7MB would do"
+        "half of the free memory); give --memory 99.7MB"
     )
 
 
@@ -231,5 +231,5 @@ def test_one_thread_is_advised_where_it_fits(tmp_path: Path) -> None:
     options: dict[str, Any] = {"header": False, "updatable": False}
     one, two = (pcatool.plan(path, threads=threads, **options)["peak_bytes"] for threads in (1, 2))
     limit = (one + two) // 2
-    assert "; threads=1 or " in pcatool.plan(path, threads=2, memory=str(limit), **options)["refusal"]
+    assert "; give threads=1 or " in pcatool.plan(path, threads=2, memory=str(limit), **options)["refusal"]
     assert "refusal" not in pcatool.plan(path, threads=1, memory=str(limit), **options)

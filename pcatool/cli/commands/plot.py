@@ -49,8 +49,8 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="MODEL|DATA...",
-            help="A model and the rows to draw, or data to fit first, or a table of scores; - or no argument means "
-            "standard input.",
+            help="A model and the rows to draw, or data to fit a model to, or a table of scores; - or no argument "
+            "means standard input.",
             show_default=False,
         ),
         MODEL_OR_DATA,

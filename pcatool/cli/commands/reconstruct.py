@@ -34,8 +34,8 @@ def run(
     preimage: Annotated[
         bool,
         typer.Option(
-            "--preimage", help="For a kernel model: approximate the rows by kernel ridge regression on their "
-            "scores, learned from the training rows.",
+            "--preimage", help="For a kernel model: approximate the rows from the scores, by a kernel ridge "
+            "regression fitted to the training rows.",
             rich_help_panel="Model",
         ),
     ] = False,

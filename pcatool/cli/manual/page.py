@@ -33,8 +33,8 @@ ENVIRONMENT = {
         "Credentials and settings for s3:// paths, as in Amazon's own tools."
     ),
     "GOOGLE_APPLICATION_CREDENTIALS": "Credentials for gs:// paths, as in Google's own tools.",
-    "AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN": "Credentials for abfs:// paths, in addition to those that "
-    "Azure's library finds.",
+    "AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN": "Credentials for abfs:// paths. Without these variables, "
+    "Azure's library looks for credentials in its usual places.",
 }
 
 FILES = {
