@@ -62,7 +62,7 @@ Subject = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="MODEL|DATA...",
-        help="A model, or data to fit a model to; - or no argument means standard input.",
+        help="A model, or data for a fit; - or no argument means standard input.",
         show_default=False,
     ),
     MODEL_OR_DATA,

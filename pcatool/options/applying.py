@@ -133,7 +133,7 @@ class OutputOptions:
         True,
         "--output-header/--no-output-header",
         group="output",
-        help="Write the header line with the column names, or leave it out.",
+        help="Whether to write a header line with the column names.",
     )
     float_format: str | None = option(
         None,
@@ -208,7 +208,7 @@ class RefitOptions(AlignOptions):
         "standardize",
         None,
         names=("--standardize/--no-standardize", "-s"),
-        help="Divide each column by its standard deviation, or not.",
+        help="Whether to divide each column by its standard deviation.",
         shown_default=SHOWN_AS_FITTED,
     )
     center: bool | None = option_like(FitOptions, "center", None, shown_default=SHOWN_AS_FITTED)

@@ -363,7 +363,9 @@ _GROUPS = (
     "pcatool plot scores --color COL"
 )
 _ROTATE = "there is no rotation of components: rotate the loadings from pcatool components in another program"
-_ENCODE = "text columns are not encoded: replace them by columns of 0 and 1 before the fit; only --label takes text"
+_ENCODE = (
+    "text columns are not encoded: replace them by columns of 0 and 1 before the fit; --label can be a text column"
+)
 _SPLIT = (
     "rows are not split: fit one file and transform another file; -k cross-validation chooses the number of components "
     "by the error on left-out cells"

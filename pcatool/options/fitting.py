@@ -244,7 +244,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         True,
         "--center/--no-center",
         group="model",
-        help="Subtract the column means, or not.",
+        help="Whether to subtract the column means.",
         kept=Setting(always=True),
     )
     center_rows: bool = option(
@@ -301,7 +301,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--epsilon",
         group="model",
         metavar="E",
-        help="With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0.",
+        help="With --whiten: divide each score by sqrt(eigenvalue + E); E may be 0.",
         shown_default="1e-5 of the mean eigenvalue",
         kept=Setting(
             lambda value: is_number(value) and value >= 0, "not a number of 0 or more", needs="whiten", decided=True
@@ -329,7 +329,7 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--weights-kind",
         group="model",
         help="Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is. With "
-        "--ddof 1 the divisor is sum w - 1 for frequency, and sum w - sum w^2 / sum w for reliability.",
+        "--ddof 1 the divisor is (sum w) - 1 for frequency, and (sum w) - (sum w^2) / (sum w) for reliability.",
         choices=lambda: WEIGHTS_KINDS,
         kept=Setting(methods=("pca",), needs="weights"),
     )
@@ -337,8 +337,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         None,
         "--updatable/--no-updatable",
         group="output",
-        help="Store sums over the rows in the model, or leave them out. The sums are d x d numbers for d columns; "
-        "update, merge, subtract and refit need them.",
+        help="Whether to store sums over the rows in the model. The sums are d x d numbers for d columns; update, "
+        "merge, subtract and refit need these sums.",
         shown_default=f"stored for up to {grouped(MAX_UPDATABLE_COLUMNS)} columns",
     )
     seed: int = option(

@@ -92,8 +92,8 @@ class KernelOptions:
         "--landmarks",
         group="kernel",
         metavar="M",
-        help="Approximate the kernel from M random rows (Nystroem), if the n x n matrix of the kernel of n rows is too "
-        "large for the memory.",
+        help="Approximate the kernel from M random rows (Nystroem). Use this if the kernel matrix of all rows does not "
+        "fit in memory.",
         shown_default="every row",
         kept=Setting(
             lambda value: is_count(value) and value > 0, "not a number of rows", methods=("kernel",), decided=True

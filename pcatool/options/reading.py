@@ -41,7 +41,7 @@ class TableOptions:
         metavar="CHAR",
         help="Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any "
         "number of spaces or tabs).",
-        shown_default="tab for .tsv, else comma",
+        shown_default="tab for .tsv and .tab, else comma",
         completion=word_of(*(name for name in DELIMITERS if name.isalpha()), BLANKS),
     )
     header: bool | None = option(

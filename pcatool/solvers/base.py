@@ -363,7 +363,7 @@ def _squares_underflow(problem: Problem, name: str, centre: Centre | None) -> Re
         )
     light = centre.weight < 1 / LARGE
     return RefusedError(
-        f"squares of the values of column {show(name)}, times the weights of their rows, underflow a double",
+        f"squares of the values of column {show(name)}, multiplied by the row weights, underflow a double",
         (f"multiply all weights by {_decade(1 / centre.weight)}, " if light else "leave out rows with a tiny weight, ")
         + "rescale the column, or leave the column out with -x",
     )

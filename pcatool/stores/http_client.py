@@ -32,8 +32,8 @@ NOT_THERE = {
 }
 REFUSED = {
     401: (
-        "the server does not accept the request without valid credentials (401)",
-        "check the user name and the password, written as in https://user:password@server/name",
+        "the server needs valid credentials (401)",
+        "write the user name and the password as in https://user:password@server/name, and check both",
     ),
     403: (
         "access denied (403)",

@@ -203,7 +203,7 @@ def state_of(path: str) -> tuple[tuple[str, Any], ...] | None:
 def changed_error(name: str) -> FileError:
     """Return the error for an object that changed while it was read."""
     return BlamelessError(
-        f"cannot read {show(name)}: the file changed while it was read", "run again when no program writes to it"
+        f"cannot read {show(name)}: the file changed while it was read", "run again when no program writes to the file"
     )
 
 

@@ -176,7 +176,7 @@ def test_one_row_of_weight_5_is_five_equal_rows(solver: str, standardize: bool) 
             {"weights_kind": "reliability", "ddof": 1},
             "underflow a double; multiply all weights by 1e199, or use",
         ),
-        (1e-309, {}, "times the weights of their rows, underflow a double; multiply all weights by 1e308, rescale"),
+        (1e-309, {}, "multiplied by the row weights, underflow a double; multiply all weights by 1e308, rescale"),
         (1e140, {"cells": 1e140}, "overflow a double; divide all weights by 1e141, rescale the columns so that values"),
     ],
 )

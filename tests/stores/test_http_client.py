@@ -198,8 +198,8 @@ WRONG: dict[str, tuple[int, str]] = {
     ),
     "mine/t.csv": (
         5,
-        "the server does not accept the request without valid credentials (401); "
-        "check the user name and the password, written as in https://user:password@server/name",
+        "the server needs valid credentials (401); "
+        "write the user name and the password as in https://user:password@server/name, and check both",
     ),
     "400/t.csv": (5, "the server answers 400 Bad Request"),
     "429/t.csv": (5, "the server is busy (429); try again later"),
@@ -210,10 +210,10 @@ WRONG: dict[str, tuple[int, str]] = {
         5,
         "access denied (403); check the address; if the address is signed, check that the signature has not expired",
     ),
-    "later-416/t.csv": (5, "the file changed while it was read; run again when no program writes to it"),
-    "later-404/t.csv": (5, "the file changed while it was read; run again when no program writes to it"),
+    "later-416/t.csv": (5, "the file changed while it was read; run again when no program writes to the file"),
+    "later-404/t.csv": (5, "the file changed while it was read; run again when no program writes to the file"),
     "cut/t.csv": (5, "the connection was lost; try again"),
-    "changes/t.csv": (5, "the file changed while it was read; run again when no program writes to it"),
+    "changes/t.csv": (5, "the file changed while it was read; run again when no program writes to the file"),
 }
 
 

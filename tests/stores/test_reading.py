@@ -282,7 +282,7 @@ def test_an_object_that_changes_while_it_is_read_is_no_bad_file(
         output = {"fit": str(tmp_path / "n.npz"), "transform": f"{tmp_path}/scores/"}[command]
         code, said = code_and_text([*words, store.uri("f"), "--skip-bad", "-o", output], capsys)
         assert cable.reached.is_set()
-    remedy = "the file changed while it was read; run again when no program writes to it"
+    remedy = "the file changed while it was read; run again when no program writes to the file"
     assert (code, said) == (5, f"cannot read '{store.uri(f'f/b.{form}')}': {remedy}")
     assert not (tmp_path / "n.npz").exists()
 

@@ -131,13 +131,13 @@ def _form(asked: ComponentsOptions, output: str | None) -> str:
     ending = Path(uncompressed_name(name)).suffix.lower()
     if ending in PICTURES:
         raise UsageError(
-            f"{show(shown(name))} is the name of a picture, but numbers are written without --image",
+            f"{show(shown(name))} is the name of a picture, but without --image the command writes numbers",
             "add the size of the images in pixels, such as --image 28x28, or give a name that ends in .csv",
         )
     if ending not in ENDINGS:
         raise UsageError(
-            f"the ending of {show(shown(name))} names no format",
-            "end the name with .csv, .json, .md or .txt, or add the format, such as --format csv",
+            f"{show(shown(name))} does not end in .csv, .json, .md or .txt",
+            "change the ending, or add the format, such as --format csv",
         )
     return ENDINGS[ending]
 

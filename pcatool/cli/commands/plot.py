@@ -49,7 +49,7 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="MODEL|DATA...",
-            help="A model and the rows to draw, or data to fit a model to, or a table of scores; - or no argument "
+            help="A model and the rows to draw, or data for a fit, or a table of scores; - or no argument "
             "means standard input.",
             show_default=False,
         ),
