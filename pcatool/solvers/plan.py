@@ -205,8 +205,8 @@ class Plan(NamedTuple):
             )
         if fit:
             raise RefusedError(f"{fit} needs about {need}; {limit_text(limit)}", self._remedy(limit, problem))
-        columns = grouped(self.columns)
-        size = f"{self.rows_text} x {columns}" if self.rows is not None else counted(self.columns, "column")
+        columns = counted(self.columns, "column")
+        size = f"{self.rows_text} rows of {columns}" if self.rows is not None else columns
         what = f"solver {self.solver}" if self.remedy is None else "the fit"
         raise RefusedError(f"{what} needs about {need} for {size}; {limit_text(limit)}", self._remedy(limit, problem))
 

@@ -140,7 +140,7 @@ def test_rows_of_a_pipe_are_refused_when_they_are_too_many(tmp_path: Path, progr
 def test_solvers_that_need_as_much_are_no_remedy() -> None:
     """A scatter of 5,000 columns takes more memory than the first rows."""
     X = np.random.default_rng(0).normal(size=(900, 5000))
-    with pytest.raises(RefusedError, match=r"solver dual needs about .* for 900 x 5,000;") as refused:
+    with pytest.raises(RefusedError, match=r"solver dual needs about .* for 900 rows of 5,000 columns;") as refused:
         pcatool.fit(X, memory="130MB", components=3, threads=1)
     assert "covariance" not in str(refused.value)
     assert "randomized" not in str(refused.value)
@@ -252,7 +252,7 @@ def test_a_plan_is_told_whatever_the_limit(fit: Callable[..., Any]) -> None:
     if fit is pcatool.plan:
         plan = fit(X, memory="1MB")
         assert plan["peak_bytes"] > 1 << 20
-        assert 'the limit is 1 MB (memory; by default half of the free memory); memory="' in plan["refusal"]
+        assert 'the limit is 1 MB (set by memory; by default half of the free memory); give memory="' in plan["refusal"]
         assert "refusal" not in fit(X, memory="4GB")
     else:
         with pytest.raises(RefusedError, match="the limit is 1 MB"):
