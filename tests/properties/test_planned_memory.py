@@ -144,7 +144,7 @@ def test_solvers_that_need_as_much_are_no_remedy() -> None:
         pcatool.fit(X, memory="130MB", components=3, threads=1)
     assert "covariance" not in str(refused.value)
     assert "randomized" not in str(refused.value)
-    assert refused.value.remedy.startswith('memory="')
+    assert refused.value.remedy.startswith('give memory="')
 
 
 @pytest.mark.parametrize(
