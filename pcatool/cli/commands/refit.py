@@ -19,7 +19,7 @@ def run(
     options: RefitOptions,
     general: GeneralOptions,
 ) -> int:
-    """Fit a model with other settings, without its rows.
+    """Change the settings of a model, without the rows.
 
     The command can change the number of components or the rule that chooses the number, standardising, centring,
     the divisor of variances and whitening, and can leave out columns. The result equals a fit of the rows with the new

@@ -26,7 +26,7 @@ def run(
     engine: EngineOptions,
     general: GeneralOptions,
 ) -> int:
-    """Project rows onto a model: scores PC1, PC2, ...
+    """Compute the scores PC1, PC2, ... of rows.
 
     The output has one row for each input row, in the same order. The columns of the model are found by name, in any
     order. Other columns are ignored; --keep copies them to the output.
