@@ -240,7 +240,7 @@ class ConsoleReporter(ProgressOnly):
                 print_message(f"{counted(self.files_read, 'file')} read{left_out}")
             if self.cluster_parts is not None:
                 engine, parts = self.cluster_parts
-                print_message(f"{counted(parts, 'part')} of the input processed by engine {engine}")
+                print_message(f"engine {engine} processed {counted(parts, 'part')} of the input")
             if seconds < 100:
                 print_message(f"took {seconds:.2g} s")
             else:

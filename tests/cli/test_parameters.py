@@ -198,7 +198,7 @@ def test_parts_that_a_cluster_writes(capsys: pytest.CaptureFixture[str], monkeyp
         "10 rows read and written; 2 columns, 1 component, 100.00% of the variance",
         "2 parts written to parts/",
         "2 files read",
-        "2 parts of the input processed by engine dask",
+        "engine dask processed 2 parts of the input",
     ]
     assert answer("transform", "m.npz", "in", "-o", "whole.parquet") == 0
     assert parquet.read_table("parts").equals(parquet.read_table("whole.parquet"))

@@ -259,7 +259,7 @@ def test_parts_of_a_cluster_are_counted(capsys: pytest.CaptureFixture[str]) -> N
     out, said = capsys.readouterr()
     facts = json.loads(out)
     assert (facts["engine"], facts["parts"]) == ("dask", 1)
-    assert said.splitlines()[0] == "pcatool: 1 part of the input processed by engine dask"
+    assert said.splitlines()[0] == "pcatool: engine dask processed 1 part of the input"
 
 
 def test_control_characters_of_names_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:

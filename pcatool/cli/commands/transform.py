@@ -28,8 +28,9 @@ def run(
 ) -> int:
     """Compute the scores PC1, PC2, ... of rows.
 
-    The output has one row for each input row, in the same order. The columns of the model are found by name, in any
-    order. Other columns are ignored; --keep copies them to the output.
+    The command projects the rows onto the components of the model. The output has one row for each input row, in
+    the same order. The columns of the model are found by name, in any order. Other columns are ignored; --keep copies
+    such columns to the output.
 
     Examples:
       pcatool transform houses.npz sample_data/houses.csv -o scores.csv
