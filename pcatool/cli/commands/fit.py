@@ -48,8 +48,8 @@ def run(
 ) -> int:  # fmt: skip
     """Fit a model to the rows of a table and save it.
 
-    The fit uses all columns of numbers, unless -c or -x selects columns. Text columns are left out, and a note names
-    them.
+    The fit uses all columns of numbers, unless -c or -x selects columns. Other columns, such as text, are left
+    out, and a note names them.
 
     Examples:
       pcatool fit sample_data/houses.csv -o houses.npz
