@@ -223,8 +223,8 @@ class FitOptions(KernelOptions, LabelOptions, TriplesOptions):
         "--components",
         group="model",
         metavar="K",
-        help="Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest "
-        "components that keep it; all; or a rule: " + ", ".join(name for name in RULES if name != "all") + ".",
+        help="Number of components: a whole number such as 10, all, a share of the variance such as 0.95 (the fewest "
+        "components that keep this share), or a rule: " + ", ".join(name for name in RULES if name != "all") + ".",
         completion=word_of(*RULES),
         kept=Setting(
             is_components,
