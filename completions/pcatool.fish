@@ -16,26 +16,26 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--plan'\t'Do not fit; print which solver a fit would use and why, how often it would pass over the rows, where it would keep them, and how much memory it would need' \
+                '--plan'\t'Do not fit, but print a plan: the solver and the reason for it, the number of passes over the rows, where the rows would be stored between passes, and the memory that the fit would need' \
                 '--scores=@any'\t'Also write the scores of the fitted rows to this file, as transform does; - is standard output' \
-                '*--keep='\t'With --scores: pass through these input columns, before the scores' \
-                '--keep-all'\t'With --scores: pass through all input columns' \
+                '*--keep='\t'With --scores: copy these input columns to the output, before the scores' \
+                '--keep-all'\t'With --scores: copy all input columns to the output' \
                 '*-c|--columns='\t'Use only these columns' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids' \
-                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
-                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--input-format=parquet tsv csv'\t'Format of the input' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any number of spaces or tabs)' \
                 '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
-                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '*--null-value='\t'Cells with this text count as missing, too; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
-                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-lines='\t'Skip the first N lines of each input' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells that have no line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2) for labels y and y\'' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
@@ -44,26 +44,26 @@ function __pcatool_of --no-scope-shadowing
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables of n rows whose n x n matrix is too large for the memory' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--landmarks='\t'Approximate the kernel from M random rows (Nystroem)' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number such as 10, all, a share of the variance such as 0.95 (the fewest components that keep this share), or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
-                '--center|--no-center'\t'Subtract the column means, or not' \
+                '--center|--no-center'\t'Whether to subtract the column means' \
                 '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
-                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
+                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: directions that depend most on labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
-                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
+                '--eigenvalues=auto all kept'\t'Eigenvalues to compute and to store. auto: all of them if there are at most 1,000, else as many as -k needs. all: all of them; scree --rules needs this. kept: store only those of the kept components' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
+                '--epsilon='\t'With --whiten: divide each score by sqrt(eigenvalue + E); E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
                 '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract and refit need these sums' \
+                '--updatable|--no-updatable'\t'Whether to store sums over the rows in the model' \
                 '--seed='\t'Random seed' \
-                '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
+                '--memory='\t'Memory that a fit may use, such as 2GB; every fit needs about 100 MB or more' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
-                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
@@ -73,34 +73,34 @@ function __pcatool_of --no-scope-shadowing
             set arguments '*@data'
         case transform
             set options \
-                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
-                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--input-format=parquet tsv csv'\t'Format of the input' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any number of spaces or tabs)' \
                 '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
-                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '*--null-value='\t'Cells with this text count as missing, too; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
-                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-lines='\t'Skip the first N lines of each input' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells that have no line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
-                '*--keep='\t'Pass through these input columns, before the results' \
-                '--keep-all'\t'Pass through all input columns' \
-                '--with-error'\t'Add a column squared_error: the squared error of the row, summed over the columns; after fit --standardize, over the standardised columns' \
+                '*--keep='\t'Copy these input columns to the output, before the results' \
+                '--keep-all'\t'Copy all input columns to the output' \
+                '--with-error'\t'Add a column squared_error: the squared differences between the observed cells of the row and their reconstruction, added up' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
                 '-o|--output=@any'\t'Output file' \
                 '--output-format=csv tsv parquet jsonl'\t'Format of the output' \
-                '--output-header|--no-output-header'\t'Write the line of column names, or not' \
+                '--output-header|--no-output-header'\t'Whether to write a header line with the column names' \
                 '--float-format='\t'Format of numbers in text, such as .6g or %.3f' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--resume'\t'With -o DIR/: skip inputs whose output exists and is not older than the input and the model' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
-                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
@@ -111,36 +111,36 @@ function __pcatool_of --no-scope-shadowing
         case reconstruct
             set options \
                 '--from=scores rows'\t'Content of the input' \
-                '--preimage'\t'For a kernel model: estimate rows by a map that is learned from the training rows' \
+                '--preimage'\t'For a kernel model: approximate the rows from the scores, by a kernel ridge regression fitted to the training rows' \
                 '--fill'\t'Write the original rows; replace only their missing cells' \
-                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
-                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--input-format=parquet tsv csv'\t'Format of the input' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any number of spaces or tabs)' \
                 '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
-                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '*--null-value='\t'Cells with this text count as missing, too; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
-                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-lines='\t'Skip the first N lines of each input' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells that have no line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
-                '*--keep='\t'Pass through these input columns, before the results' \
-                '--keep-all'\t'Pass through all input columns' \
-                '--with-error'\t'Add a column squared_error: the squared error of the row, summed over the columns; after fit --standardize, over the standardised columns' \
+                '*--keep='\t'Copy these input columns to the output, before the results' \
+                '--keep-all'\t'Copy all input columns to the output' \
+                '--with-error'\t'Add a column squared_error: the squared differences between the observed cells of the row and their reconstruction, added up' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
                 '-o|--output=@any'\t'Output file' \
                 '--output-format=csv tsv parquet jsonl'\t'Format of the output' \
-                '--output-header|--no-output-header'\t'Write the line of column names, or not' \
+                '--output-header|--no-output-header'\t'Whether to write a header line with the column names' \
                 '--float-format='\t'Format of numbers in text, such as .6g or %.3f' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--resume'\t'With -o DIR/: skip inputs whose output exists and is not older than the input and the model' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
-                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
@@ -151,23 +151,23 @@ function __pcatool_of --no-scope-shadowing
         case explain-variance
             set options \
                 '--format=table csv json markdown'\t'Format of the report' \
-                '--threshold='\t'Print only the number of components that keep this share of the variance' \
+                '--threshold='\t'Print only the smallest number of components that keep this share of the variance' \
                 '*-c|--columns='\t'Use only these columns' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids' \
-                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
-                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--input-format=parquet tsv csv'\t'Format of the input' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any number of spaces or tabs)' \
                 '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
-                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '*--null-value='\t'Cells with this text count as missing, too; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
-                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-lines='\t'Skip the first N lines of each input' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells that have no line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2) for labels y and y\'' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
@@ -176,26 +176,26 @@ function __pcatool_of --no-scope-shadowing
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables of n rows whose n x n matrix is too large for the memory' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--landmarks='\t'Approximate the kernel from M random rows (Nystroem)' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number such as 10, all, a share of the variance such as 0.95 (the fewest components that keep this share), or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
-                '--center|--no-center'\t'Subtract the column means, or not' \
+                '--center|--no-center'\t'Whether to subtract the column means' \
                 '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
-                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
+                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: directions that depend most on labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
-                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
+                '--eigenvalues=auto all kept'\t'Eigenvalues to compute and to store. auto: all of them if there are at most 1,000, else as many as -k needs. all: all of them; scree --rules needs this. kept: store only those of the kept components' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
+                '--epsilon='\t'With --whiten: divide each score by sqrt(eigenvalue + E); E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
                 '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract and refit need these sums' \
+                '--updatable|--no-updatable'\t'Whether to store sums over the rows in the model' \
                 '--seed='\t'Random seed' \
-                '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
+                '--memory='\t'Memory that a fit may use, such as 2GB; every fit needs about 100 MB or more' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
-                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
@@ -216,20 +216,20 @@ function __pcatool_of --no-scope-shadowing
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids' \
-                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
-                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--input-format=parquet tsv csv'\t'Format of the input' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any number of spaces or tabs)' \
                 '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
-                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '*--null-value='\t'Cells with this text count as missing, too; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
-                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-lines='\t'Skip the first N lines of each input' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells that have no line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2) for labels y and y\'' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
@@ -238,26 +238,26 @@ function __pcatool_of --no-scope-shadowing
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables of n rows whose n x n matrix is too large for the memory' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--landmarks='\t'Approximate the kernel from M random rows (Nystroem)' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number such as 10, all, a share of the variance such as 0.95 (the fewest components that keep this share), or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
-                '--center|--no-center'\t'Subtract the column means, or not' \
+                '--center|--no-center'\t'Whether to subtract the column means' \
                 '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
-                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
+                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: directions that depend most on labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
-                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
+                '--eigenvalues=auto all kept'\t'Eigenvalues to compute and to store. auto: all of them if there are at most 1,000, else as many as -k needs. all: all of them; scree --rules needs this. kept: store only those of the kept components' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
+                '--epsilon='\t'With --whiten: divide each score by sqrt(eigenvalue + E); E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
                 '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract and refit need these sums' \
+                '--updatable|--no-updatable'\t'Whether to store sums over the rows in the model' \
                 '--seed='\t'Random seed' \
-                '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
+                '--memory='\t'Memory that a fit may use, such as 2GB; every fit needs about 100 MB or more' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
-                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
@@ -277,20 +277,20 @@ function __pcatool_of --no-scope-shadowing
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids' \
-                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
-                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--input-format=parquet tsv csv'\t'Format of the input' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any number of spaces or tabs)' \
                 '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
-                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '*--null-value='\t'Cells with this text count as missing, too; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
-                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-lines='\t'Skip the first N lines of each input' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells that have no line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2) for labels y and y\'' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
@@ -299,26 +299,26 @@ function __pcatool_of --no-scope-shadowing
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables of n rows whose n x n matrix is too large for the memory' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--landmarks='\t'Approximate the kernel from M random rows (Nystroem)' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number such as 10, all, a share of the variance such as 0.95 (the fewest components that keep this share), or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
-                '--center|--no-center'\t'Subtract the column means, or not' \
+                '--center|--no-center'\t'Whether to subtract the column means' \
                 '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
-                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
+                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: directions that depend most on labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
-                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
+                '--eigenvalues=auto all kept'\t'Eigenvalues to compute and to store. auto: all of them if there are at most 1,000, else as many as -k needs. all: all of them; scree --rules needs this. kept: store only those of the kept components' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
+                '--epsilon='\t'With --whiten: divide each score by sqrt(eigenvalue + E); E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
                 '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract and refit need these sums' \
+                '--updatable|--no-updatable'\t'Whether to store sums over the rows in the model' \
                 '--seed='\t'Random seed' \
-                '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
+                '--memory='\t'Memory that a fit may use, such as 2GB; every fit needs about 100 MB or more' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
-                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
@@ -330,29 +330,29 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the picture (.png, .svg or .pdf; needs matplotlib, the extra \'plot\'), or for the table of --format' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--format=picture table csv json markdown'\t'Draw the picture, or write its numbers as a table; for scores, only picture and csv' \
+                '--format=picture table csv json markdown'\t'Draw the picture, or write its numbers as a table' \
                 '--axes='\t'Components to draw: one or two for scores, two for biplot, any number for loadings' \
-                '--color='\t'Colour the rows by this column: text and a few different whole numbers get a mark for each value, other numbers get shades' \
+                '--color='\t'Colour the rows by this column' \
                 '--scaling=rows columns'\t'Scaling of a biplot. rows: distances between points show distances between rows; columns: angles between arrows show correlations of columns' \
                 '--from=scores rows'\t'Content of the input' \
                 '--size='\t'Width and height of the picture in inches' \
                 '--dpi='\t'Pixels per inch, also for raster parts of .svg and .pdf' \
                 '*-c|--columns='\t'Use only these columns' \
                 '*-x|--exclude='\t'Leave out these columns, such as ids' \
-                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
-                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--input-format=parquet tsv csv'\t'Format of the input' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any number of spaces or tabs)' \
                 '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
-                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '*--null-value='\t'Cells with this text count as missing, too; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
-                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-lines='\t'Skip the first N lines of each input' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells that have no line. missing: no value; zero: 0, for counts such as words of documents' \
                 '*--label='\t'Label columns; excluded from the features' \
                 '--label-kernel=delta linear rbf'\t'Similarity of two labels. delta: 1 if they are equal, else 0; linear: their product; rbf: exp(-gamma |y - y\'|^2) for labels y and y\'' \
                 '--label-gamma='\t'Coefficient gamma of --label-kernel rbf' \
@@ -361,26 +361,26 @@ function __pcatool_of --no-scope-shadowing
                 '--degree='\t'Degree of the polynomial kernel' \
                 '--coef0='\t'Constant term of the polynomial and sigmoid kernels' \
                 '--neighbors|--neighbours='\t'Number of neighbours of each row in the isomap, lle and laplacian-eigenmap kernels' \
-                '--landmarks='\t'Approximate the kernel from M rows drawn at random (Nystroem), for tables of n rows whose n x n matrix is too large for the memory' \
-                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, such as 10; a share of the variance, such as 0.95, for the fewest components that keep it; all; or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
+                '--landmarks='\t'Approximate the kernel from M random rows (Nystroem)' \
+                '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number such as 10, all, a share of the variance such as 0.95 (the fewest components that keep this share), or a rule: ratio, eigenvalue, kaiser, broken-stick, elbow, parallel, parallel-95, mle, gavish-donoho, marchenko-pastur, cross-validation' \
                 '-s|--standardize'\t'Divide each column by its standard deviation' \
-                '--center|--no-center'\t'Subtract the column means, or not' \
+                '--center|--no-center'\t'Whether to subtract the column means' \
                 '--center-rows'\t'Subtract the mean of each row from the row, before anything else; for images' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1, as in scikit-learn and R' \
-                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: PCA directed by labels' \
+                '--method=pca kernel supervised'\t'Method of the fit. pca: linear PCA; kernel: kernel PCA; supervised: directions that depend most on labels' \
                 '--solver=auto covariance tsqr svd dual randomized'\t'Algorithm for the eigenvalues; -v prints which solver was used, and why' \
-                '--eigenvalues=auto all kept'\t'Eigenvalues to find and to store. auto: all if there are up to 1,000, else those that -k needs. all: all, which scree --rules needs. kept: those of the kept components' \
+                '--eigenvalues=auto all kept'\t'Eigenvalues to compute and to store. auto: all of them if there are at most 1,000, else as many as -k needs. all: all of them; scree --rules needs this. kept: store only those of the kept components' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
+                '--epsilon='\t'With --whiten: divide each score by sqrt(eigenvalue + E); E may be 0' \
                 '--missing=error drop mean em'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning; mean: fill the cells with the column means; em: fit the observed cells (probabilistic PCA)' \
                 '--weights='\t'Column of row weights; excluded from the features' \
                 '--weights-kind=frequency reliability'\t'Meaning of a weight. frequency: how often the row occurs; reliability: how precise the row is' \
-                '--updatable|--no-updatable'\t'Keep sums over the rows, d x d numbers for d columns, in the model, or not. update, merge, subtract and refit need these sums' \
+                '--updatable|--no-updatable'\t'Whether to store sums over the rows in the model' \
                 '--seed='\t'Random seed' \
-                '--memory='\t'Memory that a fit may use, such as 2GB: a fit that would need more is refused before it begins' \
+                '--memory='\t'Memory that a fit may use, such as 2GB; every fit needs about 100 MB or more' \
                 '--align-to=@model'\t'Older model, such as last night\'s' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
-                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
@@ -392,29 +392,29 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the page' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--color='\t'Colour the scores by this input column: text and a few different whole numbers get a colour for each value, other numbers get shades' \
+                '--color='\t'Colour the scores by this input column' \
                 '--axes='\t'Components whose scores are drawn at first, such as 1,3; the page can also show other components' \
                 '--image='\t'Also show the mean and the components as images' \
                 '--first='\t'Show only the first K components in loadings, scores and images' \
-                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
-                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--input-format=parquet tsv csv'\t'Format of the input' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any number of spaces or tabs)' \
                 '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
-                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '*--null-value='\t'Cells with this text count as missing, too; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
-                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-lines='\t'Skip the first N lines of each input' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--triples='\t'Read an input that has one line for each cell' \
-                '--absent=missing zero'\t'With --triples: value of the cells without a line. missing: no value; zero: 0, for counts such as words of documents' \
+                '--absent=missing zero'\t'With --triples: value of the cells that have no line. missing: no value; zero: 0, for counts such as words of documents' \
                 '-k|--components='\t'Use only the first K components' \
                 '--missing=error mean project em keep'\t'Treatment of rows with missing cells. error: end with an error; mean: fill the cells with the column means; project: least-squares scores of the observed cells; em: expected scores, given the observed cells; keep: leave the results of these rows empty' \
-                '*--keep='\t'Pass through these input columns, before the results' \
-                '--keep-all'\t'Pass through all input columns' \
-                '--with-error'\t'Add a column squared_error: the squared error of the row, summed over the columns; after fit --standardize, over the standardised columns' \
+                '*--keep='\t'Copy these input columns to the output, before the results' \
+                '--keep-all'\t'Copy all input columns to the output' \
+                '--with-error'\t'Add a column squared_error: the squared differences between the observed cells of the row and their reconstruction, added up' \
                 '--with-coverage'\t'Add a column coverage: the share of the components\' variance that lies in the observed cells of the row' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
@@ -433,7 +433,7 @@ function __pcatool_of --no-scope-shadowing
             set arguments '@model'
         case diff
             set options \
-                '--format=text csv json markdown'\t'Format of the report. text: sentences and tables to read; csv, json, markdown: one table with a row for each comparison, and columns what, name, a, b, change' \
+                '--format=text csv json markdown'\t'Format of the report. text: sentences and tables; csv, json, markdown: one table with a row for each comparison and the columns what, name, a, b, change' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print all columns, also those that changed least' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
@@ -444,22 +444,22 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
-                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--input-format=parquet tsv csv'\t'Format of the input' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any number of spaces or tabs)' \
                 '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
-                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '*--null-value='\t'Cells with this text count as missing, too; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
-                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-lines='\t'Skip the first N lines of each input' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--align-to=@model'\t'Older model' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
-                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
@@ -482,22 +482,22 @@ function __pcatool_of --no-scope-shadowing
             set options \
                 '-o|--output=@any'\t'File for the model' \
                 '--no-clobber'\t'Refuse to replace a file that exists' \
-                '--input-format=parquet tsv csv'\t'Format of the input; recognised by the content and the name if not given' \
-                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or tab, comma, semicolon, pipe, space, blanks (runs of blanks)' \
+                '--input-format=parquet tsv csv'\t'Format of the input' \
+                '-d|--delimiter=tab comma semicolon pipe space blanks'\t'Field separator: one character, or one of the words tab, comma, semicolon, pipe, space and blanks (any number of spaces or tabs)' \
                 '--header|--no-header'\t'--header: the first line contains the column names' \
                 '--row-names'\t'The first field of each line is the name of the row, not a feature, as in tables of R and pandas' \
-                '*--null-value='\t'A further spelling of a missing cell; repeatable' \
+                '*--null-value='\t'Cells with this text count as missing, too; repeatable' \
                 '--encoding=utf-8 latin-1 cp1252 utf-16'\t'Character encoding of text' \
                 '--comment='\t'Ignore this character and the rest of its line, except inside quotes' \
                 '--decimal=. ,'\t'Decimal mark' \
                 '--thousands='\t'Thousands mark inside numbers' \
                 '--strip='\t'Remove these characters before and after numbers, such as \'$\' or \'%\'; the numbers are not rescaled' \
-                '--skip-lines='\t'Skip this many lines at the start' \
+                '--skip-lines='\t'Skip the first N lines of each input' \
                 '--skip-bad'\t'Skip each file that cannot be read, is damaged, lacks a column or has a bad cell' \
                 '--align-to=@model'\t'Older model' \
                 '--missing=error drop'\t'Treatment of rows with missing cells. error: end with an error; drop: leave these rows out, with a warning' \
                 '--threads='\t'Number of threads that read, compute and format; the results are the same for every N' \
-                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster, with one task for each file or for some row groups of a file' \
+                '--engine=threads dask spark'\t'Where the work runs. threads: on this machine; dask, spark: on a cluster' \
                 '--scheduler='\t'Address of the cluster. dask: the scheduler, such as tcp://host:8786; spark: the master, such as spark://host:7077 or local[4]' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
@@ -511,13 +511,13 @@ function __pcatool_of --no-scope-shadowing
                 '--no-clobber'\t'Refuse to replace a file that exists' \
                 '--align-to=@model'\t'Older model' \
                 '-k|--components=all ratio eigenvalue kaiser broken-stick elbow parallel parallel-95 mle gavish-donoho marchenko-pastur cross-validation'\t'Number of components: a whole number, a share of the variance, all, or a rule; as in fit' \
-                '-s|--standardize|--no-standardize'\t'Divide each column by its standard deviation, or not' \
-                '--center|--no-center'\t'Subtract the column means, or not' \
+                '-s|--standardize|--no-standardize'\t'Whether to divide each column by its standard deviation' \
+                '--center|--no-center'\t'Whether to subtract the column means' \
                 '--ddof=0 1'\t'Divisor of variances. 0: n; 1: n - 1' \
                 '--whiten=none pca zca'\t'Whitening. pca: scale the scores to variance 1; zca: also rotate them back to the original columns' \
-                '--epsilon='\t'With --whiten: divide each score by the square root of its eigenvalue + E; E may be 0' \
-                '*-c|--columns='\t'Keep only these columns of the model: names, 1-based numbers, ranges (a-c, 3-), globs, comma-separated; repeatable' \
-                '*-x|--exclude='\t'Drop these columns' \
+                '--epsilon='\t'With --whiten: divide each score by sqrt(eigenvalue + E); E may be 0' \
+                '*-c|--columns='\t'Keep only these columns of the model' \
+                '*-x|--exclude='\t'Leave out these columns' \
                 '-q|--quiet'\t'Hide notes and warnings; errors are still printed' \
                 '-v|--verbose'\t'Print a summary of the run, also if standard error is not a terminal' \
                 '--json'\t'Print the summary as one JSON object: on standard output if no results go there, else on standard error' \
@@ -538,7 +538,7 @@ end
 function __pcatool_commands
     printf '%s\n' \
             'fit'\t'Fit a model to the rows of a table and save it' \
-            'transform'\t'Project rows onto a model: scores PC1, PC2, ...' \
+            'transform'\t'Compute the scores PC1, PC2, ... of rows' \
             'reconstruct'\t'Turn scores back into rows in original units' \
             'explain-variance'\t'Print the share of the variance that the first 1, 2, 3, ... components keep' \
             'scree'\t'Draw the eigenvalues and their cumulative shares' \
@@ -550,7 +550,7 @@ function __pcatool_commands
             'update'\t'Add new rows to a model, without the old rows' \
             'merge'\t'Merge models into one model' \
             'subtract'\t'Remove rows from a model, as for a sliding window' \
-            'refit'\t'Fit a model with other settings, without its rows' \
+            'refit'\t'Change the settings of a model, without the rows' \
             'completion'\t'Print a script for tab completion of pcatool in a shell' \
             'help'\t'Show a help topic, or list the topics'
 end
