@@ -99,6 +99,7 @@ def compare_rules(
     job = job_of(model, settings)
     fitted = fitting.Fitted(model, RowCounts()) if isinstance(model, Model) else fitting.model_or_fit(job)
     if fitted.shown_k is not None:
-        raise UsageError("components has no effect: the rules use all eigenvalues", "leave out components")
+        what = f"components={settings['components']!r} has no effect: the rules use all eigenvalues"
+        raise UsageError(what, "leave out the keyword components")
     asked = rules.split(",") if isinstance(rules, str) else rules
     return pd.DataFrame(reporting.rule_choices(fitted, asked, job.options.seed), columns=["rule", "k", "reason"])

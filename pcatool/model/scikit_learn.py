@@ -347,14 +347,14 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
         )
     if singular.dtype != np.float64:
         return 1
-    return _zero_or_one(rows - float(singular[0]) ** 2 / values[0], "singular_values_ and explained_variance_")
+    return _zero_or_one(rows - float(singular[0]) ** 2 / values[0], "singular_values_ and explained_variance_ fit")
 
 
 def _zero_or_one(computed: float, what: str) -> int:
-    """Round a computed ddof to 0 or 1; raise `ModelError` if it is near neither. `what` names its source."""
+    """Round a computed ddof to 0 or 1; raise `ModelError` if it is near neither. `what` begins the message."""
     if not min(abs(computed), abs(computed - 1)) <= DDOF_TOLERANCE:
         raise ModelError(
-            f"{what} imply a ddof of {computed:.6g}, not 0 or 1",
+            f"{what} neither ddof 0 nor ddof 1",
             "fit the estimator again, with all its steps on the same rows",
         )
     return round(abs(computed))
@@ -391,7 +391,8 @@ def _ddof_of_scale(fit: SklearnFit, scale: Array) -> int:
     computed = fit.rows - fit.total * (fit.rows - fit.ddof) / variances_sum
     if np.asarray(fit.pca.components_).dtype != np.float64 and abs(computed) <= SINGLE_PRECISION_TOLERANCE * fit.rows:
         return 0
-    return _zero_or_one(computed, "the StandardScaler and the PCA")
+    fits = "the PCA was not fitted to the output of the StandardScaler: the sum of its eigenvalues fits"
+    return _zero_or_one(computed, fits)
 
 
 def _variances(fit: SklearnFit, values: Array, ddof: int) -> Array | None:
