@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
 import shutil
@@ -28,6 +29,7 @@ RECIPES = TOPICS["recipes"]
 # place.
 PROGRAMS = {
     "PostgreSQL": ["psql"],
+    "A night into PostgreSQL, with update": ["psql", "jq", "flock"],
     "pgvector": ["psql"],
     "DuckDB": ["duckdb"],
     "jq": ["jq"],
@@ -36,10 +38,7 @@ PROGRAMS = {
     "make": ["make"],
     "GNU parallel": ["parallel"],
     "Airflow": [],
-    "Drift between two months": [],
     "A nightly window": [],
-    "One model for each group": ["xargs"],
-    "A notebook": [],
 }
 
 
@@ -90,7 +89,8 @@ def test_every_recipe_is_known() -> None:
     assert RECIPES.sections() == list(PROGRAMS)
 
 
-ALONE = {"PostgreSQL", "pgvector", "cron", "make", "Airflow"}  # each has a test of its own
+NIGHT = "A night into PostgreSQL, with update"
+ALONE = {"PostgreSQL", NIGHT, "pgvector", "cron", "make", "Airflow"}  # each has a test of its own
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in ALONE])
@@ -162,6 +162,82 @@ def test_postgresql(place: Path, server: dict[str, str], plain_environment: dict
     assert bash(count, place, environment).stdout == f"50|50|{scored}\n"
 
 
+def test_a_night_into_postgresql(place: Path, server: dict[str, str], plain_environment: dict[str, str]) -> None:
+    """The table and the model change together or not at all; cron mails nothing of a night that is good enough."""
+    environment = {**plain_environment, **server}
+    follow("PostgreSQL", place, prepare("PostgreSQL", place, environment))
+    environment = prepare(NIGHT, place, environment)
+    follow(NIGHT, place, environment)
+    assert load_model(place / "models" / "2026-01-31.npz").n_samples == 100, "the night of the 30th is missing"
+
+    def loaded() -> list[str]:
+        night = "select count(*), count(pc1), sum(pc1) from scores where day = '2026-01-31'"
+        return bash(f'psql -Atc "{night}"', place, environment).stdout.splitlines()
+
+    def made() -> dict[str, bytes]:
+        return {file.name: file.read_bytes() for file in (place / "models").iterdir()}
+
+    def stops(code: int, day: str = "2026-01-31", **world: str) -> str:
+        before = loaded(), made()
+        done = call(["bash", "night.sh", day], place, {**environment, **world})
+        assert done.returncode == code, done.stderr
+        assert (loaded(), made()) == before
+        return done.stderr
+
+    before = loaded(), made()
+    assert before[0][0].startswith("50|50|")
+    assert call(["bash", "night.sh", "2026-01-31"], place, environment).returncode == 0
+    assert (loaded(), made()) == before, "a repeated night counts once"
+
+    assert stops(21, "2026-01-29") == "", "no older model"
+    assert "connect" in stops(20, PGHOST=str(place))
+    assert "cannot read 'nights/2026-02-01.csv'" in stops(5, "2026-02-01")
+    night = place / "nights" / "2026-01-31.csv"
+    header, *rows = whole = night.read_text().splitlines(keepends=True)
+    night.write_text("".join(whole[:-1]))
+    assert stops(22) == "", "cut after a whole line"
+    night.write_text(header + "".join(re.sub(r",[\d.]+(,[\d.]+)$", r",0\1", row) for row in rows))
+    assert stops(22) == "", "a sensor that always gives 0"
+    night.write_text(header + "".join(re.sub(r",[\d.]+$", ",", row) for row in rows[:6]) + "".join(rows[6:]))
+    assert stops(22) == "", "6 of 50 rows are dropped"
+    night.write_text("".join([header, *rows, rows[0]]))
+    assert "duplicate key" in stops(20), "psql fails after it has deleted rows"
+
+    # cron starts the script, by sh.
+    *settings, line = (place / "crontab").read_text().splitlines()
+    world = dict(setting.split("=", 1) for setting in settings)
+    assert world.keys() == {"MAILTO", "PATH", *server}
+    path = world["PATH"].replace("/srv/pca/.venv/bin", str(Path(sys.executable).parent))
+    found = re.fullmatch(r"(?:[\d*]+ ){5} *(.*)", line)
+    assert found is not None
+    assert "%" not in found[1], "which cron takes for the end of the line"
+    command = found[1].replace("/srv/pca", str(place))
+    today = bash("date +%F", place, environment).stdout.strip()
+    new = place / "nights" / f"{today}.csv"
+    lines = [re.sub(r"^2026-01-31", today, row) for row in [header, *rows]]
+    new.write_text("".join(re.sub(r",[\d.]+$", ",", row) if n == 9 else row for n, row in enumerate(lines)))
+    world = {**kernels(), **server, "PATH": path, "HOME": str(place), "LOGNAME": "ada", "SHELL": "/bin/sh"}
+
+    def mailed() -> str:
+        done = subprocess.run(["/bin/sh", "-c", command], env=world, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0
+        return done.stdout + done.stderr
+
+    assert mailed() == "", "one dropped row is within the limit"
+    log = (place / "night.log").read_text().splitlines()
+    assert [(json.loads(line)["day"], json.loads(line)["rows_dropped"]) for line in log] == [
+        ("2026-01-31", 0),
+        (today, 1),
+    ]
+    assert "dropped 1 of 50 rows" in " ".join(json.loads(log[-1])["warnings"])
+    assert load_model(place / "models" / f"{today}.npz").n_samples == 149
+    count = bash(f"psql -Atc \"select count(*), count(pc1) from scores where day = '{today}'\"", place, environment)
+    assert count.stdout == "50|49\n"
+    new.write_text("".join(lines[:-1]))
+    assert mailed() == "exit code 22\n"
+    assert json.loads((place / "night.log").read_text().splitlines()[-1])["rows_read"] == 49
+
+
 # Stands in for the extension where the server does not have it: a type of the same name, and the distance.
 VECTOR = """
 create type vector;
@@ -220,17 +296,21 @@ def test_cron(place: Path, night: Any) -> None:
     assert "aligned" not in load_model(place / "digits.npz").meta
     assert night() == "", "the second night"
     assert "aligned" in load_model(place / "digits.npz").meta
-    assert "pcatool: note: kept constant columns" in (place / "nightly.err").read_text()
+    assert "pcatool: note: column variances differ" in (place / "nightly.err").read_text()
     assert (place / "scores.csv").read_bytes().count(b"\n") == 1798
 
     table = place / "sample_data" / "digits.csv"
     whole = table.read_bytes()
-    table.write_bytes(whole.replace(b"\n0,", b"\n,", 1))
+    table.write_bytes(re.sub(rb"\n0,\d+,", b"\n0,,", whole, count=1))
     assert night() == (
         "pcatool: warning: dropped 1 of 1,797 rows because of missing cells\n"
         "pcatool: warning: 1 of 1,797 rows has missing cells: its results are empty\n"
     )
     scores, model = (place / "scores.csv").read_bytes(), (place / "digits.npz").read_bytes()
+    table.write_bytes(re.sub(rb"^((?:[^,]*,){4})\d+", rb"\g<1>0", whole, flags=re.MULTILINE))
+    assert "pcatool: note: kept constant column 'p4'" in night(), "a dead sensor"
+    (place / "scores.csv").write_bytes(scores)
+    (place / "digits.npz").write_bytes(model)
     assert scores.count(b"\n") == 1798
 
     (place / "scores.csv").unlink()
@@ -242,14 +322,14 @@ def test_cron(place: Path, night: Any) -> None:
     holder.communicate(b"\n")
 
     (place / "scores.csv").write_bytes(scores)
-    table.write_bytes(whole.replace(b"\n0,", b"\nx,", 1))
+    table.write_bytes(re.sub(rb"\n0,\d+,", b"\n0,x,", whole, count=1))
     said = night()
     assert said.startswith("pcatool: error: sample_data/digits.csv")
     assert said.endswith("\nnightly.sh: exit code 3\n")
     assert ((place / "scores.csv").read_bytes(), (place / "digits.npz").read_bytes()) == (scores, model)
 
-    table.write_bytes(re.sub(rb"\n0,", b"\nx,", whole))
-    assert "column 'p0' holds no numbers" in night(), "all of its cells are text"
+    table.write_bytes(re.sub(rb"\n0,\d+,", b"\n0,x,", whole))
+    assert "column 'p1' holds no numbers" in night(), "all of its cells are text"
     assert ((place / "scores.csv").read_bytes(), (place / "digits.npz").read_bytes()) == (scores, model)
 
 
