@@ -35,6 +35,7 @@ class Entry(NamedTuple):
     magic: bytes = b""  # of a reader: first bytes of its files
     default: float | None = None  # of a rule: threshold, unless the user gives another, as in ratio:0.05
     needs_spectrum_only: bool = True  # of a rule: eigenvalues, n and d are enough; False: the rule needs the rows
+    any_method: bool = False  # of a rule: suits eigenvalues of any matrix, as it assumes nothing of noise in the cells
     seeded: bool = False  # the implementation draws random numbers, from --seed
     memory: str = ""  # of a rule that needs the rows: "module:function", which maps (n, d) to bytes, rows included
     in_other_processes: bool = False  # of an engine: it works in other processes, perhaps on other machines
@@ -142,16 +143,26 @@ SOLVERS = Registry(
 RULES = Registry(
     "rule for the number of components",
     {
-        "all": Entry("pcatool.rules.all:everything", "every component that explains variance"),
-        "ratio": Entry("pcatool.rules.ratio:ratio", "each component's share is at least a threshold", default=0.05),
+        "all": Entry("pcatool.rules.all:everything", "every component that explains variance", any_method=True),
+        "ratio": Entry(
+            "pcatool.rules.ratio:ratio",
+            "each component's share is at least a threshold",
+            default=0.05,
+            any_method=True,
+        ),
         "eigenvalue": Entry(
-            "pcatool.rules.eigenvalue:eigenvalue", "each eigenvalue is at least a threshold", default=1.0
+            "pcatool.rules.eigenvalue:eigenvalue",
+            "each eigenvalue is at least a threshold",
+            default=1.0,
+            any_method=True,
         ),
-        "kaiser": Entry("pcatool.rules.kaiser:kaiser", "each eigenvalue is above the mean eigenvalue"),
+        "kaiser": Entry("pcatool.rules.kaiser:kaiser", "each eigenvalue is above the mean eigenvalue", any_method=True),
         "broken-stick": Entry(
-            "pcatool.rules.broken_stick:broken_stick", "each share is larger than for a randomly broken stick"
+            "pcatool.rules.broken_stick:broken_stick",
+            "each share is larger than for a randomly broken stick",
+            any_method=True,
         ),
-        "elbow": Entry("pcatool.rules.elbow:elbow", "all components before the largest drop"),
+        "elbow": Entry("pcatool.rules.elbow:elbow", "all components before the largest drop", any_method=True),
         "parallel": Entry(
             "pcatool.rules.parallel:parallel", "each share is above the mean share in random data (Horn)", seeded=True
         ),

@@ -17,7 +17,7 @@ from pcatool.options import MAX_UPDATABLE_COLUMNS
 from pcatool.options.fitting import SumSettings, why_no_sums
 from pcatool.progress import Reporter
 from pcatool.registry import RULES
-from pcatool.rules.base import SPECTRAL_RULES, Evidence, split_rule
+from pcatool.rules.base import Evidence, rules_for_any_method, split_rule
 from pcatool.solvers.base import Problem, Solution
 
 __all__ = [
@@ -201,11 +201,11 @@ def warn_uncertain(reporter: Reporter, uncertain: Sequence[int], more: str) -> N
 
 
 def check_rule(wish: Wish, method: str) -> None:
-    """Raise `UsageError` if `wish` is a rule that needs more than the eigenvalues; `method` is for the message."""
-    if isinstance(wish, str) and split_rule(wish)[0] not in SPECTRAL_RULES:
+    """Raise `UsageError` if `wish` is a rule that does not suit every method; `method` is for the message."""
+    if isinstance(wish, str) and not RULES[split_rule(wish)[0]].any_method:
         raise UsageError(
-            f"-k {show(wish)} does not go with --method {method}: the rule is only for PCA of complete rows",
-            f"give a number, a share such as 0.99, or one of {', '.join(SPECTRAL_RULES)}",
+            f"-k {show(wish)} does not go with --method {method}: the rule is made for linear PCA of complete tables",
+            f"give a number, a share such as 0.99, or one of {rules_for_any_method()}",
         )
 
 

@@ -18,7 +18,6 @@ from pcatool.registry import RULES
 
 __all__ = [
     "ALL_EIGENVALUES",
-    "SPECTRAL_RULES",
     "Choice",
     "Evidence",
     "Rule",
@@ -28,14 +27,12 @@ __all__ = [
     "compare",
     "decide",
     "leading_passing",
+    "rules_for_any_method",
     "split_rule",
 ]
 
 # Options with which a fit finds every eigenvalue.
 ALL_EIGENVALUES = "--solver covariance and --eigenvalues all"
-
-# Rules that need only eigenvalues, so that they suit any method; the other rules need the covariance of rows.
-SPECTRAL_RULES = ("all", "ratio", "eigenvalue", "kaiser", "broken-stick", "elbow")
 
 
 class Evidence(NamedTuple):
@@ -118,6 +115,11 @@ def split_rule(name: str) -> tuple[str, float | None]:
     return rule, float(number) if number else RULES[rule].default
 
 
+def rules_for_any_method() -> str:
+    """Return the names of the rules that suit every method, joined by commas, for remedies."""
+    return ", ".join(name for name in RULES if RULES[name].any_method)
+
+
 def decide(wish: int | float | str, evidence: Evidence) -> Choice:
     """Return k and the reason for a number, a share of the variance, or the name of a rule.
 
@@ -137,10 +139,10 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
         k = min(k or evidence.rank, evidence.rank)
         return Choice(k, f"the smallest number that keeps {wish:g} of the {evidence.whole}")
     name, number = split_rule(wish)
-    if evidence.method != "pca" and name not in SPECTRAL_RULES:
+    if evidence.method != "pca" and not RULES[name].any_method:
         raise RefusedError(
-            f"rule {name} is for linear PCA of complete rows, not for {evidence.method} PCA",
-            f"try {', '.join(SPECTRAL_RULES)}",
+            f"rule {name} is made for linear PCA of complete tables, not for {evidence.method} PCA",
+            f"try {rules_for_any_method()}",
         )
     if len(evidence.eigenvalues) < evidence.possible:
         raise RefusedError(

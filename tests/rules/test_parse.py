@@ -3,9 +3,12 @@
 import pytest
 
 from pcatool.errors import UsageError
+from pcatool.methods.base import check_rule
 from pcatool.options import FitOptions, parse_components
-from pcatool.registry import RULES
-from pcatool.rules.base import split_rule
+from pcatool.registry import RULES, Entry
+from pcatool.rules.base import rules_for_any_method, split_rule
+
+TAKE_A_NUMBER = [name for name in RULES if RULES[name].default is not None]
 
 
 @pytest.mark.parametrize(
@@ -48,11 +51,11 @@ def test_a_number_only_where_there_is_a_default(name):
 
 
 def test_some_rules_take_a_number():
-    assert {name for name in RULES if RULES[name].default is not None} == {"ratio", "eigenvalue"}
+    assert set(TAKE_A_NUMBER) >= {"ratio", "eigenvalue"}
 
 
 @pytest.mark.parametrize("number", ["", "0", "0.0", "-1", "-0.5", "nan", "inf", "-inf", "1e400", "1e-400", "1_0", "5%"])
-@pytest.mark.parametrize("rule", ["ratio", "eigenvalue"])
+@pytest.mark.parametrize("rule", TAKE_A_NUMBER)
 def test_numbers_that_are_no_threshold(rule, number):
     with pytest.raises(UsageError, match=f"is not a threshold of {rule}; give a number"):
         parse_components(f"{rule}:{number}")
@@ -131,3 +134,12 @@ def test_a_rule_is_split_into_name_and_number():
     assert split_rule("ratio:0.1") == ("ratio", 0.1)
     assert split_rule("ratio") == ("ratio", RULES["ratio"].default)
     assert split_rule("mle") == ("mle", None)
+
+
+def test_a_new_rule_for_any_method_is_allowed_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RULES.entries, "new", Entry("pcatool.rules.all:everything", "", any_method=True))
+    assert rules_for_any_method().endswith(", new")
+    check_rule("new", "kernel")
+    monkeypatch.setitem(RULES.entries, "new", Entry("pcatool.rules.all:everything", ""))
+    with pytest.raises(UsageError, match="the rule is made for linear PCA of complete tables"):
+        check_rule("new", "kernel")
