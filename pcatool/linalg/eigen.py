@@ -44,7 +44,9 @@ __all__ = [
     "SLAB_COLUMNS",
     "all_eigenpairs",
     "couplings",
+    "errors_of_squares",
     "fix_signs",
+    "graded_spectrum_of_factor",
     "inner_products",
     "jacobi_wide",
     "scatter_spectrum_bytes",
@@ -130,10 +132,8 @@ def _tightened(graded: Spectrum, values: Array, error: Array) -> Spectrum:
 
 def _cholesky_factor(R: Array, rank: int) -> Array:
     """Return G (rank, d) with G^T G = R up to rounding, for R (d, d) of this rank, by Cholesky with pivoting."""
-    from scipy.linalg import lapack
-
     with one_blas_thread():
-        c, pivots, _, _ = lapack.dpstrf(R, lower=0)
+        c, pivots, _, _ = load_scipy_linalg().lapack.dpstrf(R, lower=0)
     G = np.zeros((rank, len(R)))
     G[:, pivots - 1] = np.triu(c)[:rank]
     return G
@@ -160,11 +160,9 @@ def jacobi_wide(F: Array) -> tuple[Array, Array]:
     The rows of F^T are sorted by size, then factorised by QR with column pivoting, which preserves the scale of every
     row (Cox and Higham 1998, BIT 38(1)). Jacobi on the triangular factor preserves this scale, too.
     """
-    from scipy.linalg import qr
-
     order = np.argsort(-np.abs(F).max(axis=0), kind="stable")
     with one_blas_thread():
-        Q, R, _ = qr(F.T[order], mode="economic", pivoting=True)
+        Q, R, _ = load_scipy_linalg().qr(F.T[order], mode="economic", pivoting=True)
     values, V = _jacobi_square(R.T)
     vectors = np.empty_like(Q)
     vectors[order] = Q @ V
@@ -176,11 +174,10 @@ def _jacobi_square(F: Array) -> tuple[Array, Array]:
 
     Raise LinAlgError if Jacobi does not converge.
     """
-    from scipy.linalg import lapack
-
     # joba=0: columns of any scale, small values kept. jobr=0: values of any size. jobu=3: no U. jobv=0: compute V.
     with one_blas_thread():
-        s, _, V, work, _, info = lapack.dgejsv(np.asfortranarray(F), joba=0, jobu=3, jobv=0, jobr=0)
+        jacobi = load_scipy_linalg().lapack.dgejsv
+        s, _, V, work, _, info = jacobi(np.asfortranarray(F), joba=0, jobu=3, jobv=0, jobr=0)
     if info != 0:
         raise np.linalg.LinAlgError(f"dgejsv did not converge (info {info})")
     return (s * (work[0] / work[1])) ** 2, V
@@ -346,14 +343,14 @@ def spectrum_of_factor(
     rounding = rounding + scale_rounding
     values, error = (
         s * s,
-        _errors_of_squares(s, rounding @ (np.abs(Vt.T) * length[:, None]), rounding * length, d, rank),
+        errors_of_squares(s, rounding @ (np.abs(Vt.T) * length[:, None]), rounding * length, d, rank),
     )
     if is_graded(scale) and not has_enough_digits(values, error, rank, wish):
         return graded_spectrum_of_factor(F, length, rank, float(scaled[rank - 1]), rounding, values, error)
     return Spectrum(clip_eigenvalues(values, rank), leading_columns(Vt.T), rank, "svd", error)
 
 
-def _errors_of_squares(s: Array, vector_errors: Array, column_errors: Array, d: int, rank: int) -> Array:
+def errors_of_squares(s: Array, vector_errors: Array, column_errors: Array, d: int, rank: int) -> Array:
     """Return error bounds (m,) of the eigenvalues s^2, for singular values s (m,) of a factor F.
 
     `vector_errors` (m,) bounds the error of F v_j for each right singular vector v_j of F; `column_errors` (d,) bounds

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pcatool.arrays import Array, Runner
 from pcatool.errors import DataError, RefusedError, listed, show
 from pcatool.kernels.base import row_slices, symmetric
-from pcatool.linalg.blas import one_blas_thread
+from pcatool.linalg.blas import load_scipy_linalg, one_blas_thread
 from pcatool.linalg.spectrum import EPS, upper_median
 from pcatool.methods.base import Labels
 from pcatool.options import FitOptions
@@ -144,11 +144,9 @@ def low_rank_factor(kernel: LabelKernel, Y: Array) -> Array | None:
 
 def full_factor(kernel: LabelKernel, Y: Array, run: Runner) -> Array:
     """Return G as `low_rank_factor` does, for any r up to u; the kernel (u, u) over the labels is held in memory."""
-    from scipy.linalg import lapack
-
     K = symmetric(lambda rows, others: kernel.between(Y[rows], Y[others]), len(Y), run)
     with one_blas_thread():
-        c, pivots, rank, _ = lapack.dpstrf(K.T, tol=DIAGONAL_ROUNDING, lower=0, overwrite_a=1)
+        c, pivots, rank, _ = load_scipy_linalg().lapack.dpstrf(K.T, tol=DIAGONAL_ROUNDING, lower=0, overwrite_a=1)
     G = np.zeros((rank, len(Y)))
     G[:, pivots - 1] = np.triu(c)[:rank]
     return G

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.linalg.blas import one_blas_thread
+from pcatool.linalg.blas import load_scipy_linalg, one_blas_thread
 from pcatool.rules.base import Choice, Evidence, above, leading_passing
 
 __all__ = ["noise_shares", "parallel", "parallel_95"]
@@ -71,11 +71,10 @@ def covariance_eigenvalues(rng: np.random.Generator, n: int, d: int) -> Array:
     No rows are drawn: the eigenvalues are distributed like those of B B^T, where B is bidiagonal with independent chi
     entries (Silverstein 1985, Annals of Probability 13(4)).
     """
-    from scipy.linalg import eigvalsh_tridiagonal
-
     p, q = min(n, d), max(n, d)
     diagonal, below = rng.chisquare(q - np.arange(p)), rng.chisquare(np.arange(p - 1, 0, -1))
-    values: Array = eigvalsh_tridiagonal(diagonal + np.append(0.0, below), np.sqrt(diagonal[:-1] * below))
+    solve = load_scipy_linalg().eigvalsh_tridiagonal
+    values: Array = solve(diagonal + np.append(0.0, below), np.sqrt(diagonal[:-1] * below))
     return _descending(values)
 
 

@@ -27,7 +27,7 @@ from pcatool.errors import RefusedError
 from pcatool.linalg.spectrum import Wish
 from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import blocks_bytes, make_plan, total_bytes
+from pcatool.solvers.plan import HOLDS_ROWS, blocks_bytes, make_plan, total_bytes
 from pcatool.solvers.rows import Rows
 
 pytestmark = pytest.mark.long
@@ -182,11 +182,11 @@ def test_a_plan_grows_with_all_that_takes_memory(solver: str) -> None:
     assert peak(threads=4) >= peak()
     assert peak(reading=1 << 33) > 1 << 33
     assert peak(wish=0.99) >= peak(wish=100)  # a share may take all that there are
-    if solver in ("svd", "dual"):
+    if solver in HOLDS_ROWS:
         assert peak(n=2900) > peak()
 
 
-@pytest.mark.parametrize("solver", ["svd", "dual"])
+@pytest.mark.parametrize("solver", HOLDS_ROWS)
 @pytest.mark.parametrize("other", [{"center": False}, {"rows_centered": True}])
 def test_copies_of_the_rows_that_are_held_are_planned(solver: str, other: dict[str, Any]) -> None:
     plain = Problem(tuple(f"c{j}" for j in range(3000)), None, 10)

@@ -19,7 +19,7 @@ from pcatool.progress import Reporter
 from pcatool.registry import SOLVERS
 from pcatool.resources import parse_size
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import FALLBACK_SOLVER, Plan, choose, fallback_plan, joined_rows, make_plan
+from pcatool.solvers.plan import FALLBACK_SOLVER, HOLDS_ROWS, Plan, choose, fallback_plan, joined_rows, make_plan
 from pcatool.solvers.rows import SMALL_BYTES, Rows
 from solvers.cases import fit, names_of
 
@@ -209,7 +209,7 @@ def test_no_more_memory_is_advised_than_is_free(monkeypatch: pytest.MonkeyPatch)
     assert plan_under(50 * ONE_MB, np.zeros((100, 9))).refusal.endswith("; use a machine with more memory")
 
 
-@pytest.mark.parametrize("solver", ["svd", "dual"])
+@pytest.mark.parametrize("solver", HOLDS_ROWS)
 @pytest.mark.parametrize("threads", [1, 2, 8])
 def test_rows_that_are_held_need_no_more_while_they_arrive_than_was_planned(solver: str, threads: int) -> None:
     d, n, reading = 30_000, 190, 100 << 20

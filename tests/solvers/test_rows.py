@@ -203,7 +203,7 @@ def test_weights_are_told_from_rows_in_the_file_too() -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("solver", ["svd", "dual", "tsqr", "covariance", "randomized"])
+@pytest.mark.parametrize("solver", list(SOLVERS))
 @pytest.mark.parametrize("n", [90, 1000, 3000])
 def test_rows_held_in_a_file_give_the_bits_of_those_in_memory(
     solver: str, n: int, monkeypatch: pytest.MonkeyPatch
