@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from pcatool.arrays import Array, Runner, block_rows
-from pcatool.errors import DataError, RefusedError
+from pcatool.errors import DataError, RefusedError, counted, grouped
 from pcatool.linalg.moments import ColumnMoments, center_rows
 from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing
@@ -255,6 +255,21 @@ class Kernel(ABC):
             "rescale the columns to larger values"
             if self.of_rows
             else "multiply all values of the table by the same number",
+        )
+
+    def share_remark(self, share: float, k: int) -> str:
+        """Return the note for a `share` that needs k components because the eigenvalues are nearly equal."""
+        return (
+            f"the eigenvalues of kernel {self.settings.name} are nearly equal, so -k {share:g} needs "
+            f"{counted(k, 'component')}; give a number of components with -k"
+        )
+
+    def warning_of_negative(self, negative: int, n: int, lowest: float) -> str:
+        """Return the warning for `negative` of n eigenvalues below 0; `lowest` is the lowest divided by the largest."""
+        which = f"{grouped(negative)} of {grouped(n)} eigenvalues {'is' if negative == 1 else 'are'}"
+        return (
+            f"kernel {self.settings.name} is not positive semidefinite for these data: {which} negative (the lowest "
+            f"eigenvalue is {lowest:.2g} times the largest); negative eigenvalues give no components"
         )
 
     def no_eigenvalue(self, matrix: str) -> DataError:

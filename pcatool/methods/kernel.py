@@ -252,14 +252,6 @@ class KernelTask:
                 raise kernel.underflow("squares of the values of the columns")
             raise kernel.no_eigenvalue(f"the {'centred ' if self.options.center else ''}kernel matrix")
 
-    def warn_negative(self, kernel: Kernel, negative: int, n: int, lowest: float) -> None:
-        """Warn that `negative` of n eigenvalues are below 0; `lowest` is the lowest divided by the largest."""
-        which = f"{grouped(negative)} of {grouped(n)} eigenvalues {'is' if negative == 1 else 'are'}"
-        self.reporter.warn(
-            f"kernel {kernel.settings.name} is not positive semidefinite for these data: {which} negative (the lowest "
-            f"eigenvalue is {lowest:.2g} times the largest); negative eigenvalues give no components"
-        )
-
     def decide(self, solved: SolvedKernel) -> tuple[Evidence, Choice]:
         """Return the evidence for the rules, and the choice of k; warn about components past the rank."""
         o = self.options
@@ -301,10 +293,7 @@ class KernelTask:
         if remark:
             self.reporter.warn(remark)
         if kernel.flat_spectrum and isinstance(self.wish, float):
-            self.reporter.note(
-                f"the eigenvalues of kernel {kernel.settings.name} are nearly equal, so -k {self.wish:g} needs "
-                f"{counted(choice.k, 'component')}; give a number of components with -k"
-            )
+            self.reporter.note(kernel.share_remark(self.wish, choice.k))
         by_sample = solved.solver == NYSTROEM
         meta: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
@@ -364,7 +353,7 @@ def fit_all_pairs(task: KernelTask, data: KernelInput, X: Array) -> Fit:
     )
     task.check_rank(found.rank, kernel, prepared)
     if found.negative:
-        task.warn_negative(kernel, found.negative, n, found.lowest / found.values[0])
+        task.reporter.warn(kernel.warning_of_negative(found.negative, n, found.lowest / found.values[0]))
     divisor = n - o.ddof
     values, error, total = found.values / divisor, found.error / divisor, found.total / divisor
     solved = SolvedKernel(found.solver, found.reason, values, error, total, found.rank, n, n)
@@ -394,7 +383,7 @@ def fit_landmarks(task: KernelTask, data: KernelInput, rows: Rows, m: int) -> Fi
 
     landmarks = Landmarks(data.kernel, known(sample.rows), data.resources.engine.map, centred=task.options.center)
     if landmarks.negative:
-        task.warn_negative(data.kernel, landmarks.negative, m, landmarks.lowest)
+        task.reporter.warn(data.kernel.warning_of_negative(landmarks.negative, m, landmarks.lowest))
     doing("pass 2 of 2")
     part = rows.reduce(LandmarkAccumulator(landmarks, known))
     task.reporter.kept_rows = rows.kept

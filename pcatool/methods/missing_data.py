@@ -21,8 +21,9 @@ from pcatool.missing.em import EMFit, as_solution, check_census, estimate, fit_e
 from pcatool.missing.mean_imputation import MissingSums, PairsAccumulator, PairSums, moving_bytes, pair_bytes
 from pcatool.progress import Reporter
 from pcatool.rules.base import Choice, Evidence, decide
-from pcatool.solvers.base import Estimate, Problem, Solution
+from pcatool.solvers.base import Problem, Solution
 from pcatool.solvers.covariance import Covariance
+from pcatool.solvers.estimate import Estimate
 from pcatool.solvers.plan import EXPECTED_COMPONENTS, HOLDS_ROWS, Plan, plan_of
 from pcatool.solvers.rows import AT_ONCE, Rows
 from pcatool.solvers.sparse import choose_sparse, estimate_sparse, solve_sparse

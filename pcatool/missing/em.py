@@ -53,8 +53,9 @@ from pcatool.missing.em_step import (
 from pcatool.missing.em_sums import Blocks, Cells, cells_at_a_time, working_bytes
 from pcatool.missing.likelihood import MEMORY, Likelihood, Optimum, Point, affordable, bytes_needed, distance, maximize
 from pcatool.progress import doing
-from pcatool.solvers.base import Estimate, Problem, Solution
+from pcatool.solvers.base import Problem, Solution
 from pcatool.solvers.covariance import Covariance
+from pcatool.solvers.estimate import Estimate
 from pcatool.solvers.rows import Rows
 
 __all__ = ["EMFit", "as_solution", "check_census", "closed_form", "estimate", "fit_em", "most_components"]

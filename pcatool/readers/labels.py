@@ -1,8 +1,8 @@
-"""Give numbers to labels: equal labels get equal numbers, in order of first appearance."""
+"""Find the label columns, and give numbers to labels: equal labels get equal numbers, in order of first appearance."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -14,11 +14,61 @@ from pcatool.arrays import Array, empty_block
 from pcatool.errors import DataError, show
 from pcatool.options import NULLS
 from pcatool.readers.arrow_columns import codes_and_texts
-from pcatool.readers.base import Batch, all_finite
+from pcatool.readers.base import Batch, Column, all_finite
+from pcatool.readers.select_columns import check_duplicates, find_columns, marked_number_error
 
-__all__ = ["Classes", "TextLabels", "texts_of"]
+__all__ = ["Classes", "LabelColumns", "TextLabels", "find_labels", "texts_of"]
 
 Key = tuple[str, ...]
+
+
+class LabelColumns(NamedTuple):
+    """The label columns of a supervised fit, by number."""
+
+    order: list[int]  # all label columns, in the order given
+    numbers: list[int]  # label columns read as numbers
+    texts: list[int]  # label columns read as text
+    classes: bool  # labels are classes: only whether two are equal counts
+
+
+def find_labels(
+    terms: Sequence[str],
+    kernel: str | None,
+    columns: Sequence[Column],
+    where: str,
+    known: Collection[str] | None = None,
+) -> LabelColumns:
+    """Return the label columns; they are classes if one of them holds no numbers or the label kernel is delta.
+
+    `known`: names of the labels that are numbers in an existing model, since 07 and 7 are one class as numbers and two
+    as text. Raises DataError for labels that the kernel or the model cannot use.
+    """
+    found = list(dict.fromkeys(find_columns(terms, columns, where))) if terms else []
+    check_duplicates(found, columns, where)
+    for i in found:
+        if columns[i].kind == "vector":
+            what = f"{where}: --label {show(columns[i].name)} is a vector column"
+            raise DataError(what, "name columns with one value per row")
+        if columns[i].kind == "marked number" and kernel != "delta":
+            as_class = ", or use the label as a class with --label-kernel delta" if known is None else ""
+            raise marked_number_error(columns[i], where, f"{columns[i].remedy}{as_class}")
+    for column in (columns[i] for i in found if known is not None and columns[i].name in known):
+        if column.kind == "text" or (column.kind == "boolean" and kernel != "delta"):
+            raise DataError(
+                f"{where}: label {show(column.name)} holds no numbers (first value {show(column.example)}), but in the "
+                "model the label holds numbers",
+                "give the label as numbers",
+            )
+    words = [columns[i] for i in found if columns[i].kind not in ("number", "empty")]
+    if words and kernel in ("linear", "rbf"):
+        raise DataError(
+            f"{where}: --label {show(words[0].name)} holds no numbers (first value {show(words[0].example)})",
+            f"--label-kernel {kernel} needs numbers: use --label-kernel delta, which takes classes",
+        )
+    if known is None:
+        known = [columns[i].name for i in found if columns[i].kind in ("number", "empty", "boolean")]
+    numbers, texts = ([i for i in found if (columns[i].name in known) == number] for number in (True, False))
+    return LabelColumns(found, numbers, texts, bool(found) and (bool(words) or kernel == "delta"))
 
 
 class TextLabels(NamedTuple):

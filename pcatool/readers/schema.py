@@ -12,12 +12,10 @@ from pcatool.errors import DataError, UsageError, counted, grouped, listed, show
 from pcatool.options import FitOptions, SelectOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import Column, Feature, Table
-from pcatool.readers.labels import Classes
+from pcatool.readers.labels import Classes, LabelColumns, find_labels
 from pcatool.readers.select_columns import (
-    LabelColumns,
     choose_features,
     find_columns,
-    find_labels,
     find_triples,
     find_weights,
     match_features,

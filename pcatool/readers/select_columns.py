@@ -6,7 +6,6 @@ import fnmatch
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from pcatool.errors import (
     DataError,
@@ -25,12 +24,12 @@ from pcatool.readers.base import Column, Feature
 
 __all__ = [
     "ColumnNames",
-    "LabelColumns",
+    "check_duplicates",
     "choose_features",
     "find_columns",
-    "find_labels",
     "find_triples",
     "find_weights",
+    "marked_number_error",
     "match_columns",
     "match_features",
     "vector_element",
@@ -261,7 +260,7 @@ def choose_features(
     chosen = [(i, element) for i, element in chosen if (i, None) not in excluded and i not in without]
     chosen = _without_partitions(chosen, columns, options.columns, reporter)
     chosen = _without_row_names(chosen, columns, options.columns, where)
-    _check_duplicates(dict.fromkeys(i for i, _ in chosen), columns, where)
+    check_duplicates(dict.fromkeys(i for i, _ in chosen), columns, where)
     features = {
         (f.column, f.element): f
         for i, element in chosen
@@ -348,7 +347,7 @@ def _features(
     """
     column = columns[i]
     if column.kind == "marked number":
-        raise _marked_number_error(column, where, f"{column.remedy}{_or_leave_out(i, columns)}")
+        raise marked_number_error(column, where, f"{column.remedy}{_or_leave_out(i, columns)}")
     without_values = column.kind == "vector" and column.width == 0
     text = column.kind == "text" and not (named and column.numbers_in_text == "all")
     if text or without_values or (column.kind == "boolean" and not (named or column.boolean_type)):
@@ -390,7 +389,7 @@ def _features(
     return [Feature(column.name, i, boolean=column.kind == "boolean")]
 
 
-def _marked_number_error(column: Column, where: str, remedy: str) -> DataError:
+def marked_number_error(column: Column, where: str, remedy: str) -> DataError:
     """Return the error for a column of numbers that have marks, such as 1,000 or $5."""
     return DataError(f"{column.place(where)}: {show(column.example)} is not a plain number", remedy)
 
@@ -404,7 +403,7 @@ def _or_leave_out(i: int, columns: Sequence[Column]) -> str:
     return "" if number in names else f", or leave column {number} out with -x {number}"
 
 
-def _check_duplicates(used: Iterable[int], columns: Sequence[Column], where: str) -> None:
+def check_duplicates(used: Iterable[int], columns: Sequence[Column], where: str) -> None:
     """Raise DataError if two of the used columns have the same name."""
     first: dict[str, int] = {}
     for i in used:
@@ -424,7 +423,7 @@ def find_weights(term: str, columns: Sequence[Column], where: str) -> int:
         raise DataError(f"{where}: --weights {show(term)} names {len(found)} columns", "name one column")
     column = columns[found[0]]
     if column.kind == "marked number":
-        raise _marked_number_error(column, where, column.remedy)
+        raise marked_number_error(column, where, column.remedy)
     if column.kind not in ("number", "empty"):
         raise DataError(f"{where}: --weights {show(column.name)} is a {column.kind} column", "name a column of numbers")
     return found[0]
@@ -442,59 +441,10 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
             raise DataError(f"{where}: {show(columns[i].name)} is a vector column", f"name a column of {what}")
     column = columns[value]
     if column.kind == "marked number":
-        raise _marked_number_error(column, where, column.remedy)
+        raise marked_number_error(column, where, column.remedy)
     if column.kind not in ("number", "empty", "boolean"):
         raise DataError(
             f"{where}: column {show(column.name)} holds no numbers (first value {show(column.example)})",
             "name the columns of --triples in the order user, item, value, with numbers in the third",
         )
     return user, item, value
-
-
-class LabelColumns(NamedTuple):
-    """The label columns of a supervised fit, by number."""
-
-    order: list[int]  # all label columns, in the order given
-    numbers: list[int]  # label columns read as numbers
-    texts: list[int]  # label columns read as text
-    classes: bool  # labels are classes: only whether two are equal counts
-
-
-def find_labels(
-    terms: Sequence[str],
-    kernel: str | None,
-    columns: Sequence[Column],
-    where: str,
-    known: Collection[str] | None = None,
-) -> LabelColumns:
-    """Return the label columns; they are classes if one of them holds no numbers or the label kernel is delta.
-
-    `known`: names of the labels that are numbers in an existing model, since 07 and 7 are one class as numbers and two
-    as text. Raises DataError for labels that the kernel or the model cannot use.
-    """
-    found = list(dict.fromkeys(find_columns(terms, columns, where))) if terms else []
-    _check_duplicates(found, columns, where)
-    for i in found:
-        if columns[i].kind == "vector":
-            what = f"{where}: --label {show(columns[i].name)} is a vector column"
-            raise DataError(what, "name columns with one value per row")
-        if columns[i].kind == "marked number" and kernel != "delta":
-            as_class = ", or use the label as a class with --label-kernel delta" if known is None else ""
-            raise _marked_number_error(columns[i], where, f"{columns[i].remedy}{as_class}")
-    for column in (columns[i] for i in found if known is not None and columns[i].name in known):
-        if column.kind == "text" or (column.kind == "boolean" and kernel != "delta"):
-            raise DataError(
-                f"{where}: label {show(column.name)} holds no numbers (first value {show(column.example)}), but in the "
-                "model the label holds numbers",
-                "give the label as numbers",
-            )
-    words = [columns[i] for i in found if columns[i].kind not in ("number", "empty")]
-    if words and kernel in ("linear", "rbf"):
-        raise DataError(
-            f"{where}: --label {show(words[0].name)} holds no numbers (first value {show(words[0].example)})",
-            f"--label-kernel {kernel} needs numbers: use --label-kernel delta, which takes classes",
-        )
-    if known is None:
-        known = [columns[i].name for i in found if columns[i].kind in ("number", "empty", "boolean")]
-    numbers, texts = ([i for i in found if (columns[i].name in known) == number] for number in (True, False))
-    return LabelColumns(found, numbers, texts, bool(found) and (bool(words) or kernel == "delta"))

@@ -20,14 +20,8 @@ from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.spectrum import Spectrum, finds_leading
 from pcatool.linalg.wide_moments import JOINED_ROWS, WIDE_COLUMNS, wide_moments
 from pcatool.resources import release_free_memory
-from pcatool.solvers.base import (
-    ColumnScales,
-    Estimate,
-    Problem,
-    Solution,
-    directions_bytes,
-    make_solution,
-)
+from pcatool.solvers.base import ColumnScales, Problem, Solution, make_solution
+from pcatool.solvers.estimate import Estimate, directions_bytes
 from pcatool.solvers.rows import Rows
 
 __all__ = ["Covariance", "scatter_bytes"]

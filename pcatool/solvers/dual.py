@@ -13,14 +13,8 @@ from pcatool.arrays import Array
 from pcatool.linalg.eigen import SLAB_COLUMNS, spectrum_of_factor, spectrum_of_gram
 from pcatool.linalg.leading import leading_bytes, leading_spectrum_of_gram
 from pcatool.linalg.spectrum import Spectrum, Wish, finds_leading
-from pcatool.solvers.base import (
-    Estimate,
-    Problem,
-    Solution,
-    centered_matrix,
-    estimate_in_memory,
-    solve_factor,
-)
+from pcatool.solvers.base import Problem, Solution, centered_matrix, solve_factor
+from pcatool.solvers.estimate import Estimate, estimate_in_memory
 from pcatool.solvers.rows import AT_ONCE, Rows
 
 __all__ = ["Dual"]

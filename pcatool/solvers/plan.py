@@ -12,7 +12,8 @@ from pcatool.errors import RefusedError, counted, grouped, show
 from pcatool.progress import KeptRows
 from pcatool.registry import SOLVERS
 from pcatool.resources import admitting, free_disk, limit_text, need_text, or_admitting, size_text, temporary_folder
-from pcatool.solvers.base import Estimate, Problem, Solver, estimate_in_memory
+from pcatool.solvers.base import Problem, Solver
+from pcatool.solvers.estimate import Estimate, estimate_in_memory
 from pcatool.solvers.rows import HELD_BYTES, SMALL_BYTES, Rows
 
 __all__ = [

@@ -23,13 +23,9 @@ from pcatool.linalg.moments import Centre, ColumnMomentsAccumulator
 from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing
 from pcatool.resources import release_free_memory
-from pcatool.solvers.base import (
-    ColumnScales,
-    Estimate,
-    Problem,
-    Solution,
-)
+from pcatool.solvers.base import ColumnScales, Problem, Solution
 from pcatool.solvers.covariance import Covariance
+from pcatool.solvers.estimate import Estimate
 from pcatool.solvers.rows import Rows
 
 __all__ = ["Randomized", "by_products", "krylov_bytes"]

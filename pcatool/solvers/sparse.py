@@ -30,16 +30,9 @@ from pcatool.linalg.spectrum import (
     upper_median,
 )
 from pcatool.resources import release_free_memory
-from pcatool.solvers.base import (
-    Estimate,
-    Problem,
-    Solution,
-    check_columns,
-    check_solvable,
-    make_solution,
-    scale_of,
-)
+from pcatool.solvers.base import Problem, Solution, check_columns, check_solvable, make_solution, scale_of
 from pcatool.solvers.covariance import Covariance, scatter_bytes
+from pcatool.solvers.estimate import Estimate
 from pcatool.solvers.plan import (
     COLUMNS_PER_COMPONENT,
     DUAL_ROWS,

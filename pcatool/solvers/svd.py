@@ -8,14 +8,8 @@ from __future__ import annotations
 
 from pcatool.linalg.eigen import spectrum_of_factor, triangle
 from pcatool.resources import release_free_memory
-from pcatool.solvers.base import (
-    Estimate,
-    Problem,
-    Solution,
-    centered_matrix,
-    estimate_in_memory,
-    solve_factor,
-)
+from pcatool.solvers.base import Problem, Solution, centered_matrix, solve_factor
+from pcatool.solvers.estimate import Estimate, estimate_in_memory
 from pcatool.solvers.rows import Rows
 
 __all__ = ["SVD"]

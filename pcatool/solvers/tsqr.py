@@ -14,7 +14,8 @@ from __future__ import annotations
 from pcatool.linalg.eigen import spectrum_of_factor
 from pcatool.linalg.triangle import TriangleAccumulator, triangle_bytes
 from pcatool.resources import release_free_memory
-from pcatool.solvers.base import Estimate, Problem, Solution, factor_bytes, solve_factor
+from pcatool.solvers.base import Problem, Solution, solve_factor
+from pcatool.solvers.estimate import Estimate, factor_bytes
 from pcatool.solvers.rows import Rows
 
 __all__ = ["TSQR"]

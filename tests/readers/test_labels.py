@@ -8,8 +8,7 @@ import pytest
 
 from pcatool.errors import DataError
 from pcatool.readers.base import Batch, Column
-from pcatool.readers.labels import Classes
-from pcatool.readers.select_columns import find_labels
+from pcatool.readers.labels import Classes, find_labels
 
 
 def numbers(classes: Classes, *columns: list[object] | pa.Array) -> list[float]:

@@ -1,4 +1,4 @@
-"""Remedies for cells and rows that cannot be read: thousands marks, decimal commas, other scripts, ragged rows.
+"""Remedies for what cannot be read: thousands marks, decimal commas, other scripts, ragged rows, text without a table.
 
 A marked number is a cell with thousands marks, a decimal comma, or a currency or percent sign. The remedy names the
 options that read such cells. Candidate dialects are tried on the other cells of the column and on the other columns,
@@ -26,6 +26,8 @@ __all__ = [
     "SEPARATORS",
     "OtherCells",
     "ReadAgain",
+    "check_is_table",
+    "check_text",
     "empty_table_error",
     "is_in_other_script",
     "ragged_row_error",
@@ -324,6 +326,43 @@ def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dial
         f"the column mixes text and numbers, such as {show(numbers[0])}: correct the cells, give {missing}, or "
         f"{leave_out(feature.name, feature.column)}"
     )
+
+
+# Beginnings of text files that are not tables: pattern -> (what the file is, remedy).
+NOT_TABLES = {
+    re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert the file to CSV or Parquet"),
+    re.compile(r"\s*<(?:!doctype|!--|html|head|body|table)\b", re.IGNORECASE): (
+        "HTML",
+        "check whether the file is the error page of a server",
+    ),
+    re.compile(r"\s*<(?:\?xml|svg|stata_dta)\b", re.IGNORECASE): ("XML", "convert the file to CSV or Parquet"),
+    re.compile(r"\{\\rtf"): ("a document (RTF)", "save the table as CSV"),
+    re.compile(r"version https://git-lfs"): ("a Git LFS pointer", "fetch the file with: git lfs pull"),
+    re.compile(r"sep=", re.IGNORECASE): (
+        "a sep= line for spreadsheets",
+        "skip the line with --skip-lines 1, and give the separator with -d",
+    ),
+}
+
+
+def check_text(cells: list[str], place: str) -> None:
+    """Raise `DataError` for a header with NUL bytes: the file has another encoding, or is not text."""
+    text = "".join(cells)
+    if "\0" in text:
+        # UTF-16 without a byte-order mark looks like text with a NUL byte beside every letter.
+        order = "be" if text.startswith("\0") else "le"
+        sparse = 3 * text.count("\0") < len(text)
+        remedy = (
+            "check that the file is a text table" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
+        )
+        raise DataError(f"{place}: the line has NUL bytes", remedy)
+
+
+def check_is_table(cells: list[str], place: str) -> None:
+    """Raise `DataError` if the first cell begins like JSON, HTML or other text that is not a table."""
+    for beginning, (what, remedy) in NOT_TABLES.items():
+        if beginning.match(cells[0]):
+            raise DataError(f"{place}: the text is {what}, not a table", remedy)
 
 
 def empty_table_error(name: str, options: TableOptions) -> DataError:

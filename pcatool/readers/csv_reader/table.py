@@ -24,6 +24,8 @@ from pcatool.readers.csv_reader.hints import (
     READ_WITH,
     SEPARATORS,
     OtherCells,
+    check_is_table,
+    check_text,
     empty_table_error,
     is_in_other_script,
     remedy_for_column,
@@ -148,21 +150,6 @@ def column_of_cells(name: str, cells: Sequence[str], dialect: Dialect, others: O
 # Name for the column of row names where the header does not name that column.
 ROW_NAME = "row_name"
 
-# Beginnings of text files that are not tables: pattern -> (what the file is, remedy).
-NOT_TABLES = {
-    re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert the file to CSV or Parquet"),
-    re.compile(r"\s*<(?:!doctype|!--|html|head|body|table)\b", re.IGNORECASE): (
-        "HTML",
-        "check whether the file is the error page of a server",
-    ),
-    re.compile(r"\s*<(?:\?xml|svg|stata_dta)\b", re.IGNORECASE): ("XML", "convert the file to CSV or Parquet"),
-    re.compile(r"\{\\rtf"): ("a document (RTF)", "save the table as CSV"),
-    re.compile(r"version https://git-lfs"): ("a Git LFS pointer", "fetch the file with: git lfs pull"),
-    re.compile(r"sep=", re.IGNORECASE): (
-        "a sep= line for spreadsheets",
-        "skip the line with --skip-lines 1, and give the separator with -d",
-    ),
-}
 # Rows examined for blanks as separators.
 FIRST_ROWS = 100
 WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
@@ -254,26 +241,6 @@ def check_names(cells: list[str], dialect: Dialect, place: str, reporter: Report
         )
     if numbers and len(numbers) == len(filled):
         reporter.note(f"{place}: the whole numbers are read as column names; --no-header reads them as data")
-
-
-def check_text(cells: list[str], place: str) -> None:
-    """Raise `DataError` for a header with NUL bytes: the file has another encoding, or is not text."""
-    text = "".join(cells)
-    if "\0" in text:
-        # UTF-16 without a byte-order mark looks like text with a NUL byte beside every letter.
-        order = "be" if text.startswith("\0") else "le"
-        sparse = 3 * text.count("\0") < len(text)
-        remedy = (
-            "check that the file is a text table" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
-        )
-        raise DataError(f"{place}: the line has NUL bytes", remedy)
-
-
-def check_is_table(cells: list[str], place: str) -> None:
-    """Raise `DataError` if the first cell begins like JSON, HTML or other text that is not a table."""
-    for beginning, (what, remedy) in NOT_TABLES.items():
-        if beginning.match(cells[0]):
-            raise DataError(f"{place}: the text is {what}, not a table", remedy)
 
 
 def with_row_name(names: list[str], first: list[str] | None) -> list[str]:
