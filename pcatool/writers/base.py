@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pcatool.errors import DataError, UsageError, show
 from pcatool.options import OutputOptions
-from pcatool.registry import WRITERS
+from pcatool.registry import READERS, WRITERS
 from pcatool.stores.uri import plain_name, shown
 from pcatool.writers.cells import CONVERT_COLUMN, TextlessType, row_slices
 from pcatool.writers.sink import Data, Sink, uncompressed_name
@@ -160,7 +160,9 @@ def format_name(options: OutputOptions) -> str:
     output = options.output or ""
     name = uncompressed_name(plain_name(output) if "://" in output else output)
     by_name = WRITERS.by_suffix(name)
-    if options.output_format is None and by_name is None and name.lower().endswith(UNWRITABLE_SUFFIXES):
+    read_only = READERS.by_suffix(name) is not None  # what is written as CSV could not be read again
+    other = by_name is None and (read_only or name.lower().endswith(UNWRITABLE_SUFFIXES))
+    if options.output_format is None and other:
         raise UsageError(
             f"cannot write {show(shown(name))}: there is no writer for {show(Path(name).suffix)}",
             f"end the name in one of .{', .'.join(WRITERS)}, or choose a format with --output-format",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pcatool.errors import BadCell, DataError
+from pcatool.registry import READERS, Entry
 from readers.reading import read, write
 
 ROWS = [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
@@ -31,8 +32,19 @@ OTHERS: dict[bytes, str] = {
 
 @pytest.mark.parametrize("text", JSON)
 def test_json(text: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="line 1: the text is JSON, not a table; convert the file to CSV or Parquet"):
+    with pytest.raises(DataError, match=r"line 1: the text is JSON, .*convert the file to CSV or Parquet"):
         read(write(tmp_path, text))
+
+
+def test_json_that_a_reader_could_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe has no name that tells the format."""
+    table = "pcatool.readers.csv_reader.table:TsvTable"
+    monkeypatch.setitem(READERS.entries, "jsonl", Entry(table, "", (".jsonl", ".ndjson")))
+    with pytest.raises(DataError, match="is JSON, but is read as CSV; name the format with --input-format jsonl, or"):
+        read(write(tmp_path, JSON[0], "pipe"))
+    monkeypatch.setitem(READERS.entries, "ltsv", Entry(table, "", (".ltsv",)))
+    with pytest.raises(DataError, match=r"with -d tab, or, if .* name the format with --input-format jsonl or ltsv"):
+        read(write(tmp_path, "a:1\tb:2\n", "pipe"))
 
 
 @pytest.mark.parametrize("data", OTHERS, ids=lambda data: repr(data[:12]))

@@ -11,7 +11,7 @@ import pytest
 
 from pcatool.errors import UsageError
 from pcatool.options import OutputOptions
-from pcatool.registry import WRITERS
+from pcatool.registry import READERS, WRITERS, Entry
 from pcatool.writers.base import format_name, open_writer
 from pcatool.writers.csv_writer import CsvWriter
 from pcatool.writers.sink import open_sink
@@ -41,6 +41,17 @@ def test_format(output: str | None, asked: str | None, expected: str) -> None:
     options = OutputOptions(output=output, output_format=asked)
     assert format_name(options) == expected
     assert type(open_writer(options, SINK, [], ["PC1"])) is WRITERS.load(expected)
+
+
+@pytest.mark.parametrize("output", ["x.new", "X.NEW.gz"])
+def test_a_format_that_is_only_read_is_not_written_as_csv(output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert format_name(OutputOptions(output=output)) == "csv"
+    monkeypatch.setitem(READERS.entries, "new", Entry("pcatool.readers.csv_reader.table:TsvTable", "", (".new",)))
+    with pytest.raises(
+        UsageError, match=r"there is no writer for '\.(new|NEW)'; .* choose a format with --output-format"
+    ):
+        format_name(OutputOptions(output=output))
+    assert format_name(OutputOptions(output=output, output_format="tsv")) == "tsv"
 
 
 @pytest.mark.parametrize("name", list(WRITERS))

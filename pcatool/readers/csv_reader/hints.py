@@ -18,6 +18,7 @@ from pcatool.errors import DataError, exclusion, leave_out, null_option, show
 from pcatool.options import TableOptions
 from pcatool.readers.base import Column, Feature, bad_cell_remedy
 from pcatool.readers.csv_reader.dialect import PADDING, Dialect
+from pcatool.registry import READERS
 
 __all__ = [
     "MOST_CELLS_EXAMINED",
@@ -30,6 +31,7 @@ __all__ = [
     "check_text",
     "empty_table_error",
     "is_in_other_script",
+    "other_text_formats",
     "ragged_row_error",
     "remedy_for_cell",
     "remedy_for_column",
@@ -328,6 +330,8 @@ def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dial
     )
 
 
+# Suffixes of formats that the text of a file without a suffix, or of a pipe, may have.
+SUFFIXES = {"JSON": (".json", ".jsonl", ".ndjson"), "HTML": (".html", ".htm"), "XML": (".xml",)}
 # Beginnings of text files that are not tables: pattern -> (what the file is, remedy).
 NOT_TABLES = {
     re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert the file to CSV or Parquet"),
@@ -362,7 +366,22 @@ def check_is_table(cells: list[str], place: str) -> None:
     """Raise `DataError` if the first cell begins like JSON, HTML or other text that is not a table."""
     for beginning, (what, remedy) in NOT_TABLES.items():
         if beginning.match(cells[0]):
+            formats = [name for name in READERS if set(READERS[name].suffixes) & set(SUFFIXES.get(what, ()))]
+            if formats:
+                raise DataError(
+                    f"{place}: the text is {what}, but is read as CSV", f"{_naming_format(formats)}, or {remedy}"
+                )
             raise DataError(f"{place}: the text is {what}, not a table", remedy)
+
+
+def other_text_formats() -> str:
+    """Return the end of a remedy that names the formats of text other than CSV and TSV; "" if no reader has one."""
+    formats = [name for name in READERS if name not in ("csv", "tsv") and not READERS[name].magic]
+    return f", or, if the text has another format, {_naming_format(formats)}" if formats else ""
+
+
+def _naming_format(formats: Sequence[str]) -> str:
+    return f"name the format with --input-format {' or '.join(formats)}"
 
 
 def empty_table_error(name: str, options: TableOptions) -> DataError:

@@ -28,6 +28,7 @@ from pcatool.readers.csv_reader.hints import (
     check_text,
     empty_table_error,
     is_in_other_script,
+    other_text_formats,
     remedy_for_column,
     with_lines,
 )
@@ -168,7 +169,7 @@ def check_separator(first: Chunk, rows: Callable[[], Chunk | None], dialect: Dia
             more = options_for_marks(first, rows(), replace(dialect, delimiter=separator), name)
             raise DataError(
                 f"{name}, line {line}: the only field, {show(cells[0])}, contains {'a ' * (spelled == 'tab')}{spelled}",
-                f"{READ_WITH}-d {spelled}{more}",
+                f"{READ_WITH}-d {spelled}{more}{other_text_formats()}",
             )
 
 
