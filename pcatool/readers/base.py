@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -10,8 +11,11 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, block_rows, run_serially
 from pcatool.errors import exclusion, leave_out, null_option, show
+from pcatool.options import TableOptions
+from pcatool.progress import Reporter
 
 __all__ = [
+    "CSV_OPTIONS",
     "Batch",
     "Column",
     "Feature",
@@ -23,6 +27,7 @@ __all__ = [
     "bad_cell_remedy",
     "first_rounded",
     "has_above_2_53",
+    "note_without_effect",
     "rows_at_once",
 ]
 
@@ -95,6 +100,18 @@ def bad_cell_remedy(value: str, name: str, column: int | None = None) -> str:
     """
     missing = f"{null_option(value) or 'the value with --null-value'} if the value stands for a missing cell"
     return f"correct the cell, give {missing}, or {leave_out(name, column)}"
+
+
+# Fields of `TableOptions` that describe lines with separated fields and their numbers.
+CSV_OPTIONS = ("delimiter", "header", "row_names", "comment", "decimal", "thousands", "strip", "skip_lines")
+
+
+def note_without_effect(options: TableOptions, names: Collection[str], what: str, reporter: Reporter) -> None:
+    """Note which of the options `names` (fields) were given, though they have no effect on the input `what`."""
+    given = [f for f in fields(options) if f.name in names and getattr(options, f.name) != f.default]
+    flags = ["--no-header" if f.name == "header" else f.metadata["flag"].names[-1] for f in given]
+    if flags:
+        reporter.note(f"{', '.join(flags)} {'has' if len(flags) == 1 else 'have'} no effect on {what}")
 
 
 class Column(NamedTuple):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from pcatool.options import TableOptions
 from pcatool.progress import Reporter
 from pcatool.readers.arrow_columns import may_exceed_double
 from pcatool.readers.arrow_parts import ArrowPart, ArrowRows, BadValue, by_column, fill
-from pcatool.readers.base import Batch, Column, Feature, Part, rows_at_once
+from pcatool.readers.base import CSV_OPTIONS, Batch, Column, Feature, Part, note_without_effect, rows_at_once
 from pcatool.readers.opener import OpenedInput
 from pcatool.readers.parquet.file import ParquetData, largest_group_bytes, reads_columns_singly
 from pcatool.readers.parquet.transposed import TransposedGroup, TransposedInMemory, TransposedPart
@@ -155,11 +154,7 @@ class ParquetTable:
         self.name = opened.name
         self._opened = opened
         self._rows_out = 0  # rows handed out
-        if ignored := _text_flags(options):
-            reporter.note(
-                f"{', '.join(ignored)} {'has' if len(ignored) == 1 else 'have'} no effect on {opened.name}, "
-                "which is a Parquet file"
-            )
+        note_without_effect(options, (*CSV_OPTIONS, "encoding"), f"{opened.name}, which is a Parquet file", reporter)
         self._data = ParquetData(opened)
         self.columns = self._data.columns
         metadata, groups = self._data.metadata, self._data.groups
@@ -416,10 +411,3 @@ def streamed_columns(features: Sequence[Feature], passthrough: Sequence[int]) ->
     These are the passthrough columns and the vector columns of the features.
     """
     return sorted({*passthrough, *(feature.column for feature in features if feature.element is not None)})
-
-
-def _text_flags(options: TableOptions) -> list[str]:
-    """Return the flags of the options that were given but apply to text only."""
-    about = ("delimiter", "header", "row_names", "encoding", "comment", "decimal", "thousands", "strip", "skip_lines")
-    given = (f for f in fields(options) if f.name in about and getattr(options, f.name) != f.default)
-    return ["--no-header" if f.name == "header" else f.metadata["flag"].names[-1] for f in given]
