@@ -78,7 +78,7 @@ def test_a_fit_imports_its_solver_alone(folder: Path) -> None:
     (folder / "t.csv").write_text("a,b\n1,2\n2,1\n3,5\n4,4\n7,1\n")
     modules = by_program("fit", "t.csv", "-o", "m.npz", folder=folder)
     assert {name for name in modules if name.rpartition(".")[0] == "pcatool.solvers"} == {
-        f"pcatool.solvers.{name}" for name in ("base", "covariance", "plan", "rows")
+        f"pcatool.solvers.{name}" for name in ("base", "covariance", "estimate", "plan", "rows")
     }
 
 
