@@ -348,8 +348,8 @@ NOT_TAKEN: dict[str, tuple[Any, type[Exception], str]] = {
     "other rows": (
         Pipeline([("scale", StandardScaler().fit(X)), ("pca", PCA(3).fit(X * 2))]),
         pcatool.ModelError,
-        "the PCA was not fitted to the output of the StandardScaler: the sum of its eigenvalues fits neither ddof 0 nor "
-        "ddof 1; fit the estimator again, with all its steps on the same rows",
+        "the PCA was not fitted to the output of the StandardScaler: the sum of its eigenvalues fits neither ddof 0 "
+        "nor ddof 1; fit the estimator again, with all its steps on the same rows",
     ),
 }  # fmt: skip
 
