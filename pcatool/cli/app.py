@@ -361,7 +361,10 @@ def _typer_parameter(owner: str, field: Field[Any]) -> inspect.Parameter:
 
 
 def _metavar_and_help(flag: Flag) -> tuple[str | None, str]:
-    """Return (metavar, help) of a flag: a few choices become the metavar, many choices are listed in the help."""
+    """Return (metavar, help) of a flag; without choices, both are the flag's own.
+
+    A few choices become the metavar, if the flag has none. Other choices are listed at the end of the help.
+    """
     if flag.choices is None:
         return flag.metavar, flag.help
     listed = "|".join(flag.choices())

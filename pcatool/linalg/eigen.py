@@ -106,8 +106,8 @@ def graded_spectrum_of_factor(
     """Return the spectrum of F^T F by Jacobi, for F (r, d) with columns of `length` (d,).
 
     `smallest` is the smallest singular value, within the rank, of F with its columns scaled to unit length. `rounding`
-    (d,): column j of F has an error of at most rounding_j times its length. `values` and `error` are the eigenvalues of
-    F^T F from LAPACK and their error bounds.
+    (d,): column j of F has an error of at most rounding_j times its length. `values` and `error`, the eigenvalues of
+    F^T F from LAPACK and their error bounds, can tighten the bounds of Jacobi; the result has as many eigenvalues.
     """
     d = F.shape[1]
     relative = 2 * (np.sqrt(d) * float(rounding.max()) + d * BACKWARD * EPS) / smallest

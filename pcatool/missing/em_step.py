@@ -116,10 +116,10 @@ def rounding_of(census: Census, problem: Problem) -> tuple[float, float]:
 
 
 def _checked_divisor(census: Census, problem: Problem) -> float:
-    """Return n - ddof of the rows; 0 or less if the difference may be rounding error.
+    """Return n - ddof, where n is the number of rows or the sum of their weights; 0 or less if n is too small for ddof.
 
-    Raise `RefusedError` if squares of weights overflow or underflow, or if rounding leaves too few digits in n - ddof;
-    raise `DataError` if n - ddof of a column is only rounding error.
+    With weights, raise `RefusedError` if their squares overflow or underflow a double, or if n - ddof is above 0 but
+    has too few digits; raise `DataError` if n - ddof of a column, over its observed cells, is only rounding error.
     """
     squares = census.squares
     if problem.weights == "reliability" and problem.ddof == 1 and not MIN_VARIANCE <= squares < math.inf:

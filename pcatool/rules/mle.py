@@ -71,7 +71,8 @@ def log_directions(logs: Array, noise: Array, n: int, d: int) -> Array:
 
     m is the number of parameters of U. |A_k| is the product over i <= k and i < j <= d of
     a_ij = n (1/h_j - 1/l_i) (l_i - l_j), with eigenvalues l and h_j = l_j for j <= k, else the noise v_k. `logs` (r,)
-    are log l, `noise` (r - 1,) log v_k. The sum runs over directions i, each in O(r).
+    are log l, `noise` (r - 1,) log v_k. The sum runs over directions i, each in O(r). The term is infinite for equal
+    eigenvalues, so it is bounded: where l_i and l_j agree to EQUAL_EIGENVALUES, a_ij counts as 2 / pi.
     """
     r = len(logs)
     total = np.zeros(r - 1)

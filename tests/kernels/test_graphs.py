@@ -11,7 +11,7 @@ from sklearn.manifold import Isomap, LocallyLinearEmbedding
 from kernels.helpers import GRAPHS, SAME, Array, centred, far, fit, leading, roll
 from pcatool.engines.threads import Threads
 from pcatool.errors import DataError
-from pcatool.kernels.graphs import neighbours_in
+from pcatool.kernels.neighbours import neighbours_in
 
 X, NEW = roll(), roll(20, seed=4)
 

@@ -420,7 +420,7 @@ def test_flags_that_are_refused_where_a_model_is_applied(holed: Array, tmp_path:
             lambda: pcatool.fit(holed, absent="missing"),
             "absent has no effect without triples; give triples, or leave out absent",
         ),
-        (lambda: pcatool.transform(model, table, missing="drop", **TRIPLES), 'missing="drop" is for fits'),
+        (lambda: pcatool.transform(model, table, missing="drop", **TRIPLES), 'missing="drop" is only for fits'),
     ]
     for call, said in refused:
         with pytest.raises(UsageError) as caught:

@@ -147,9 +147,9 @@ def _argument(param: Any, value: Value) -> Argument:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, without its full stop.
+    """Return the first sentence of a text, without its full stop and with single blanks between words.
 
-    A dot ends a sentence only before a capital, a hyphen or the end; dots of abbreviations and suffixes do not.
+    A dot ends the sentence before blanks and a capital or a hyphen, or at the end of the text.
     """
     return re.split(r"(?<!\.)\.(?:\s+(?=[A-Z-])|\s*$)", " ".join(text.split()), maxsplit=1)[0]
 

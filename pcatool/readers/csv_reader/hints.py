@@ -155,7 +155,10 @@ def remedy_for_marked_number(
 
 
 def _marked_cells(cells: Sequence[str] | Mapping[str, None]) -> list[str]:
-    """Return the cells that consist of digits, marks and signs of numbers only; IP addresses are left out."""
+    """Return the cells that look like a number with marks or symbols, such as "$1,000", "5 %" or "1e5".
+
+    IP addresses are left out.
+    """
     return [c for c in cells if MARKED_NUMBER.fullmatch(c.strip()) and not IP_ADDRESS.fullmatch(c.strip())]
 
 

@@ -281,10 +281,12 @@ class ParquetTable:
         )
 
     def _memory_whole(self, features: Sequence[Feature], needed: Sequence[int]) -> ReadMemory:
-        """Return the memory of reading files whole: footer and numbers of each, and the file itself while it is read.
+        """Return the memory of reading whole files, each as one part.
 
-        Columns are uncompressed one by one, or together if they are few; a column of vectors may be the whole file.
-        `fixed` is without the footer of the open file, which is already counted for its part.
+        `per_held` is the footer of a file and its numbers as float64. `per_parsed` is the file, a second copy of the
+        numbers, and uncompressed data: of the largest row group if columns are read together, several copies of all
+        row groups if there are vector columns. `fixed` is Arrow's functions for vectors, without the footer of the open
+        file, which `reading_bytes` counts.
         """
         metadata, numbers = self._data.metadata, 8 * len(features) * self._rows
         vectors = any(f.element is not None for f in features)

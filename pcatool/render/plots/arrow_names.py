@@ -159,9 +159,11 @@ def place_names(area: OccupiedArea, origin: Array, tips: Array, sizes: Array) ->
 
 
 def best_place(area: OccupiedArea, origin: Array, tip: Array, size: Array) -> NamePlace | None:
-    """Return the free place of lowest cost for a name of `size` (2,) whose arrow ends at `tip` (2,).
+    """Return a free place for a name of `size` (2,) whose arrow runs from `origin` to `tip`; None if none is suitable.
 
-    None if no place is free. `area` is not changed.
+    A place is unsuitable if it is too far from the tip, or if its line to the tip would cross another name. The result
+    has the lowest cost of the places that are tried: the CHECKED_FIRST cheapest, then one in CHECKED_EVERY. `area` is
+    not changed.
     """
     low = area.free(*size)
     if not len(low):

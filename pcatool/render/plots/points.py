@@ -127,7 +127,7 @@ class Grid:
         return self._layers[number]
 
     def _make_room(self, x: Array, y: Array) -> None:
-        """Extend the grid to cover the coordinates x and y (n,); if its cells become wider, make layers `coarsened`."""
+        """Extend the grid to cover the coordinates x and y (n,); layers are `coarsened` if cells become wider."""
         old = self.sides
         if old is None:
             ends = [(float(values.min()), float(values.max())) for values in (x, y)]
