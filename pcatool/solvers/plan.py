@@ -272,7 +272,7 @@ def room_for_rows(d: int, reading: int, limit: int | None) -> int:
 
 def _room(peak: int, limit: int | None) -> int:
     """Return the bytes of rows that may be in memory beside `peak` bytes, at least HELD_BYTES; None is no limit."""
-    return sys.maxsize if limit is None else max(int((limit - peak) / (1 + MARGIN)), HELD_BYTES)
+    return sys.maxsize if limit is None else max(_without_margin(limit - peak), HELD_BYTES)
 
 
 def keep_rows(plan: Plan, rows: Rows, limit: int | None) -> Plan:
@@ -359,6 +359,12 @@ def total_bytes(d: int, working: int) -> int:
 def _with_margin(size: int) -> int:
     """Return a number of bytes of data with MARGIN added."""
     return size + int(MARGIN * size)
+
+
+def _without_margin(size: int) -> int:
+    """Return the most bytes of data that take at most `size` bytes with MARGIN added."""
+    least = int(size / (1 + MARGIN))
+    return least + 1 if _with_margin(least + 1) <= size else least
 
 
 def blocks_bytes(

@@ -19,7 +19,16 @@ from pcatool.progress import Reporter
 from pcatool.registry import SOLVERS
 from pcatool.resources import parse_size
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import FALLBACK_SOLVER, HOLDS_ROWS, Plan, choose, fallback_plan, joined_rows, make_plan
+from pcatool.solvers.plan import (
+    FALLBACK_SOLVER,
+    HOLDS_ROWS,
+    Plan,
+    choose,
+    fallback_plan,
+    joined_rows,
+    keep_rows,
+    make_plan,
+)
 from pcatool.solvers.rows import SMALL_BYTES, Rows
 from solvers.cases import fit, names_of
 
@@ -207,6 +216,19 @@ def test_fewer_columns_are_advised_where_they_help() -> None:
 def test_no_more_memory_is_advised_than_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pcatool.resources.free_bytes", lambda: 60 * ONE_MB)
     assert plan_under(50 * ONE_MB, np.zeros((100, 9))).refusal.endswith("; use a machine with more memory")
+
+
+def test_a_limit_of_what_was_planned_leaves_the_rows_in_memory() -> None:
+    """However many bytes they take; with a limit of one byte less they go to a file."""
+    for n in range(200, 230):
+        rows = Rows(recut([np.ones((n, 701))], 701))
+        plan = make_plan("randomized", "", Problem(names_of(701), n, 5), n, 1)
+        free = keep_rows(plan, rows, None)
+        assert keep_rows(plan, rows, free.peak_bytes) == free
+        less = keep_rows(plan, rows, free.peak_bytes - 1)
+        assert less.peak_bytes == plan.peak_bytes
+        assert less.kept is not None
+        assert less.kept.memory_bytes == 0
 
 
 @pytest.mark.parametrize("solver", HOLDS_ROWS)
