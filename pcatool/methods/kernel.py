@@ -18,17 +18,15 @@ Schoelkopf, Smola, Mueller 1998, "Nonlinear component analysis as a kernel eigen
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pcatool.arrays import Array, Block, block_rows, fold, nothing_to_fit
 from pcatool.errors import DataError, RefusedError, UsageError, counted, grouped, show
-from pcatool.kernels.base import CELLS_PER_STEP, Kernel, Preparation, Prepared, load, resolve, row_blocks
-from pcatool.kernels.eigen import LANCZOS, center, check_finite, choose_solver, expected_space, product, solve
+from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, row_blocks
+from pcatool.kernels.eigen import center, check_finite, product, solve
 from pcatool.kernels.model import KernelModel
 from pcatool.kernels.nystroem import LandmarkAccumulator, LandmarkPart, Landmarks, RowSample
 from pcatool.linalg.blas import one_blas_thread
@@ -37,112 +35,17 @@ from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.moments import ColumnMoments, ColumnMomentsAccumulator, center_rows
 from pcatool.linalg.spectrum import Wish
 from pcatool.methods.base import UNLIMITED, Fit, FitResources, check_rule, note_constant, warn_past_rank, warn_uncertain
+from pcatool.methods.kernel_memory import MemoryNeeds
 from pcatool.model.model import FORMAT_VERSION
 from pcatool.options import FitOptions, parse_components
 from pcatool.options.fields import settings_of
 from pcatool.progress import Reporter, doing
-from pcatool.resources import limit_text, need_text, or_admitting
 from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import MIN_VARIANCE, squares_overflow, too_few_rows
-from pcatool.solvers.plan import Plan, blocks_bytes, in_flight, keep_rows, most_kept, total_bytes
+from pcatool.solvers.plan import Plan, keep_rows
 from pcatool.solvers.rows import Rows
 
 __all__ = ["KernelPCA"]
-
-# n x n matrices at the peak: the kernel, LAPACK's copy, workspace and vectors; for a graph kernel, distances before.
-COPIES, GRAPH_COPIES = 5, 6
-DUAL_COPIES = 3  # copies of the n x k kept vectors: with their signs, in the certificate, in the model
-SPACE_COPIES = 1  # copies of the Lanczos space, which is planned at three times its usual size
-DECOMPOSED_COPIES = 5  # m x m matrices while LAPACK decomposes the kernel of the landmarks: as in COPIES
-SLAB_COPIES = 3  # copies of a slab of kernel values per thread, without landmarks
-# With landmarks, per thread: the kernel values, with a copy for error bounds; phi as multiplied, centred, and a copy.
-VALUE_COPIES, PHI_COPIES = 2, 3
-LANDMARKS = (100, 300, 1000)  # numbers of landmarks that a remedy tries; the largest that fits is the most accurate
-ROW_COPIES = 3  # copies of the rows: as read, as prepared, and a copy in between
-
-
-class MemoryNeeds(NamedTuple):
-    """Memory needs of a kernel fit of rows of d columns with these options, for any number of rows."""
-
-    options: FitOptions
-    wish: Wish
-    kernel: Kernel
-    d: int
-    resources: FitResources
-
-    def solver(self, n: int) -> tuple[str, str]:
-        """Return the name of the solver for n rows without landmarks, and the reason for the choice."""
-        return choose_solver(
-            n, self.wish, definite=self.kernel.is_definite(self.options.center), flat_spectrum=self.kernel.flat_spectrum
-        )
-
-    def check_while_reading(self, blocks: Iterable[Array]) -> Iterator[Array]:
-        """Yield the blocks; raise `RefusedError` as soon as a fit of the rows so far exceeds the memory limit."""
-        n = 0
-        for block in blocks:
-            n += len(block)
-            self.check(n, "read so far")
-            yield block
-
-    def check(self, n: int | None, how: str, *, dense: bool = False) -> None:
-        """Raise `RefusedError` if n rows need too much memory; `how` says how n is known; `dense` is as in `peak`."""
-        limit, need = self.resources.limit, self.peak(n, dense=dense)
-        if limit is None or need <= limit:
-            return
-        if self.options.landmarks is not None:
-            what, remedy = f"--landmarks {self.options.landmarks} needs about {need_text(need)}", "give fewer landmarks"
-        else:
-            rows = f"about {grouped(n or 0)} rows" if how == "about" else f"{grouped(n or 0)} rows ({how})"
-            what = f"kernel PCA of {rows} needs {need_text(need)} for matrices of {grouped(n or 0)} x {grouped(n or 0)}"
-            remedy = "give fewer rows"
-            for m in LANDMARKS if self.kernel.of_rows and not self.kernel.graph else ():
-                if self._replace(options=replace(self.options, landmarks=m)).peak(n) <= limit:
-                    remedy = f"give --landmarks {m}"
-        remedy = remedy if how == "read so far" else or_admitting(remedy, need)
-        raise RefusedError(f"{what}; {limit_text(limit)}", remedy)
-
-    def peak(self, n: int | None, *, dense: bool = False) -> int:
-        """Bytes at the peak of fitting and scoring n rows, with the program; `dense` says that LAPACK must be used."""
-        rows = min(n or 0, self.options.landmarks or sys.maxsize)
-        k = most_kept(self.wish, rows)
-        held = 2 * 8 * rows * (self.d + k) + self._slabs(rows)
-        return self.kernel.loads + max(self._fitting(n, dense=dense), self.resources.scoring(k, held))
-
-    def _features(self, m: int) -> int:
-        """Return the largest number of features phi for m landmarks: the largest rank of their kernel matrix."""
-        rank = self.kernel.most_rank(self.d)
-        return m if rank is None else min(m, rank)
-
-    def _slabs(self, m: int) -> int:
-        """Bytes of the kernel values that all threads work on at a time; m is the number of landmarks, 0 for none."""
-        one = self.resources.threads * 8 * CELLS_PER_STEP
-        if self.options.landmarks is None:
-            return SLAB_COPIES * one
-        return VALUE_COPIES * one + PHI_COPIES * one * self._features(m) // max(m, 1)
-
-    def _fitting(self, n: int | None, *, dense: bool) -> int:
-        """Bytes at the peak of the fit alone, without scoring; the arguments are as in `peak`."""
-        m, d = self.options.landmarks, self.d
-        threads = self.resources.threads
-        held_bytes = self.resources.reading(threads) + blocks_bytes(d, n, threads, copies=2)
-        if m is not None:
-            m = min(m, n or m)
-            r = self._features(m)
-            # First: the kernel matrix. Second, in the pass: the factor, the scatter so far with a correction, the
-            # scatters that wait, and of each thread the scatter of a block so far, of a slab, and its correction.
-            # Third: the scatter as summed and as divided, the eigenvectors and a part of them; and the factor, a part
-            # of the factor, their product, and two copies while its columns are measured.
-            scatters = 2 + (in_flight(threads) - threads) + 3 * threads
-            numbers = max(DECOMPOSED_COPIES * m * m, m * r + scatters * r * r, 4 * r * r + 5 * m * r)
-            return total_bytes(d, held_bytes + self._slabs(m) + 8 * (numbers + ROW_COPIES * m * d))
-        rows = n or 0
-        space = expected_space(rows, self.wish, self.kernel.most_rank(d))
-        if not dense and space is not None and self.solver(rows)[0] == LANCZOS:
-            work = (GRAPH_COPIES if self.kernel.graph else 1) * rows + SPACE_COPIES * space
-        else:  # a share may need `lapack`, too
-            kept = min(self.wish, rows) if isinstance(self.wish, int) else rows
-            work = (GRAPH_COPIES if self.kernel.graph else COPIES) * rows + DUAL_COPIES * kept
-        return total_bytes(d, held_bytes + self._slabs(0) + 8 * rows * (work + ROW_COPIES * d))
 
 
 NYSTROEM = "nystroem"
@@ -475,8 +378,10 @@ class KernelPCA:
         else:
             name, reason, passes = *data.needs.solver(known), "1"
         plan = Plan(name, reason, n, data.d, passes, data.needs.peak(known), resources.threads)
+        plan = plan._replace(reading=resources.reading(resources.threads), beside_rows=data.needs.beside_rows(known))
         plan = plan._replace(grows=n is None and name != NYSTROEM, estimated=rows.n is None)
-        return keep_rows(plan, rows, resources.limit)
+        plan = keep_rows(plan, rows, resources.limit)
+        return plan._replace(peak_bytes=max(plan.peak_bytes, data.needs.scoring(known)))
 
     def _read(
         self, blocks: Iterable[Array], columns: tuple[str, ...], resources: FitResources

@@ -24,7 +24,7 @@ from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import Problem, Solution
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.estimate import Estimate
-from pcatool.solvers.plan import EXPECTED_COMPONENTS, HOLDS_ROWS, Plan, plan_of
+from pcatool.solvers.plan import EXPECTED_COMPONENTS, HOLDS_ROWS, Plan, left_of_reading, make_plan, plan_of
 from pcatool.solvers.rows import AT_ONCE, Rows
 from pcatool.solvers.sparse import choose_sparse, estimate_sparse, solve_sparse
 
@@ -135,8 +135,11 @@ def _warn_inflated(reporter: Reporter, fitted: EMFit, problem: Problem) -> None:
         )
 
 
-# Copies of a block while its missing cells are filled.
-FILLED_COPIES = 3
+# Copies of a block while its missing cells are filled; and while its observed cells are counted and summed.
+FILLED_COPIES, CENSUS_COPIES = 3, 4
+
+# Numbers of each column in the sums of observed cells.
+COLUMN_SUMS = 8
 
 # First number of components of EM for a share or a rule. The number doubles while the weakest component has more than
 # WEAK times the variance of the noise: further components are noise, and cost the square of their number.
@@ -210,20 +213,18 @@ class IncompletePCA(PCA):
             # memory. The memory of a freed product is too small for the next matrix once smaller arrays are in it.
             held, moved = pair_bytes(problem.d), moving_bytes(problem.d)
             need = Estimate(plan.passes, held + 8 * problem.d**2, held, work=moved, copies=2, merging=held + moved)
-        else:  # of each block: the mask of missing cells, the filled block, and the block minus the origin
-            filled = plan.threads * FILLED_COPIES * 8 * min(plan.rows or 1 << 30, block_rows(problem.d)) * problem.d
-            if plan.solver in HOLDS_ROWS:  # these solvers fill some of the rows at a time
-                filled = min(filled, AT_ONCE)
-            plan = plan._replace(passes=_one_more(plan.passes))
-            return rows, problem, plan.at_least(plan.peak_bytes + filled)
+        else:
+            return rows, problem, _filling(plan, rows, problem)
         of_incomplete = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads, plan.reading)
         remedy = "use fewer columns (-c, -x), or a smaller -k"
         # If no cell is missing in the rows so far, plain PCA may follow.
-        incomplete = self.options.policy == EM and rows.has_missing()
-        peak = of_incomplete.peak_bytes if incomplete else max(plan.peak_bytes, of_incomplete.peak_bytes)
-        first = of_incomplete.first_peak
-        plan = plan._replace(passes=need.passes, peak_bytes=peak, first_peak=first, remedy=remedy, holds_rows=False)
-        return rows, problem, plan
+        if not (self.options.policy == EM and rows.has_missing()):
+            peak = max(plan.peak_bytes, of_incomplete.peak_bytes)
+            beside = max(plan.beside_rows, of_incomplete.beside_rows)
+            of_incomplete = of_incomplete._replace(peak_bytes=peak, beside_rows=beside)
+        peak, first, beside = of_incomplete.peak_bytes, of_incomplete.first_peak, of_incomplete.beside_rows
+        plan = plan._replace(passes=need.passes, peak_bytes=peak, first_peak=first, beside_rows=beside)
+        return rows, problem, plan._replace(remedy=remedy, holds_rows=False)
 
     # --- column means in the missing cells ---
 
@@ -315,6 +316,28 @@ class IncompletePCA(PCA):
         warn_unlinked_columns(self.reporter, census.groups, problem.columns)
         warn_em(self.reporter, fitted, problem, choice.k, self.remedy)
         return fit
+
+
+def _filling(plan: Plan, rows: Rows, problem: Problem) -> Plan:
+    """Return the plan of a fit of complete rows with the pass that takes the means, and the filling in later passes.
+
+    The rows are read in the first pass, unless they are read again in each pass.
+    """
+    solver, census, first = plan, plan, 0
+    if plan.solver not in HOLDS_ROWS and not rows.complete:  # else the solver begins when all rows are in memory
+        reading = left_of_reading(plan.reading) if rows.must_be_kept else plan.reading
+        solver = make_plan(plan.solver, plan.reason, problem, plan.rows, plan.threads, reading)
+        need = Estimate(plan.passes, 8 * problem.d * COLUMN_SUMS, 8 * problem.d * COLUMN_SUMS, copies=CENSUS_COPIES)
+        census = plan_of(plan.solver, plan.reason, need, problem, plan.rows, plan.threads, plan.reading)
+        first = census.first_peak
+    # Of each block: the mask of missing cells, the filled block, and the block minus the origin.
+    filled = plan.threads * FILLED_COPIES * 8 * min(plan.rows or 1 << 30, block_rows(problem.d)) * problem.d
+    if plan.solver in HOLDS_ROWS:  # these solvers fill some of the rows at a time
+        filled = min(filled, AT_ONCE)
+    peak = max(census.peak_bytes, solver.peak_bytes + filled)
+    plan = plan._replace(passes=_one_more(plan.passes), peak_bytes=peak, first_peak=first or plan.first_peak)
+    beside = max(census.beside_rows, solver.beside_rows + filled)
+    return plan._replace(beside_rows=beside, later=peak, with_one_thread=None)
 
 
 def _one_pass(rows: Rows, plan: Plan) -> bool:

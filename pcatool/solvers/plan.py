@@ -30,6 +30,7 @@ __all__ = [
     "fallback_plan",
     "in_flight",
     "keep_rows",
+    "left_of_reading",
     "make_plan",
     "most_kept",
     "not_randomized",
@@ -137,6 +138,7 @@ class Plan(NamedTuple):
     remedy: str | None = None  # advice for a smaller fit, if no other solver can be chosen
     reading: int = 0  # bytes for reading the input, included in the peak
     first_peak: int = 0  # bytes at the peak of the first pass
+    beside_rows: int = 0  # bytes at the peak without the rows, if these are kept in memory for several passes
     holds_rows: bool = False  # whether the peak includes all rows in memory
     grows: bool = False  # whether the peak is only that of the rows read so far, and more rows may follow
     parts: int = 0  # parts of the input that are read by other processes
@@ -167,11 +169,14 @@ class Plan(NamedTuple):
 
     def at_least(self, peak: int) -> Plan:
         """Return the plan with a peak of at least `peak` bytes, which any solver and number of threads would need."""
-        return self._replace(peak_bytes=max(self.peak_bytes, peak), later=max(self.later, peak), with_one_thread=None)
+        beside = max(self.beside_rows, peak)
+        plan = self._replace(peak_bytes=max(self.peak_bytes, peak), beside_rows=beside, with_one_thread=None)
+        return plan._replace(later=max(self.later, peak))
 
     def with_solving_again(self, peak: int) -> Plan:
         """Return the plan with a peak of at least `peak` bytes, for the case that FALLBACK_SOLVER solves again."""
-        return self._replace(peak_bytes=max(self.peak_bytes, peak), solving_again=peak)
+        plan = self._replace(peak_bytes=max(self.peak_bytes, peak), beside_rows=max(self.beside_rows, peak))
+        return plan._replace(solving_again=peak)
 
     def with_scoring(self, peak: int) -> Plan:
         """Return the plan with a peak of at least `peak` bytes, which scoring the rows after the fit takes."""
@@ -279,28 +284,30 @@ def keep_rows(plan: Plan, rows: Rows, limit: int | None) -> Plan:
     """Return the plan with the memory or the file for rows that are kept; set `rows.memory`, the bytes in memory.
 
     All rows of several passes stay in memory if the peak stays below `limit` bytes (None is no limit), else they go to
-    a temporary file. Rows of an unknown number begin in memory and go on in the file. Rows of a single pass that were
-    read to choose a solver stay in memory until they are used, if there is room.
+    a temporary file. Rows of an unknown number begin in memory and go on in the file; fewer then stay in memory, since
+    blocks that wait or are in work no longer belong to these. Rows of a single pass that were read to choose a solver
+    stay in memory until they are used, if there is room.
     """
     if not plan.several_passes or not rows.must_be_kept:
         return _begin_with(plan, rows, limit)
     if plan.holds_rows and not rows.small:
         rows.memory = sys.maxsize  # counted already
         return plan
-    room, before = _room(plan.peak_bytes, limit), _peak_before(plan, rows)
+    room, beside_file = _room(plan.beside_rows, limit), _room(plan.peak_bytes, limit)
+    peak, held, before = plan.peak_bytes, 0, _peak_before(plan, rows)
     if plan.rows is None:
-        begins = room > HELD_BYTES
-        held = min(rows.buffered_rows * rows.row_bytes, room) if begins else 0
-        kept = KeptRows(held, 0) if limit is None else KeptRows(room if begins else 0, None, temporary_folder())
-        plan = plan._replace(grows=plan.grows or begins)
+        in_memory = beside_file > HELD_BYTES
+        held = min(rows.buffered_rows * rows.row_bytes, beside_file) if in_memory else 0
+        kept = KeptRows(held, 0) if limit is None else KeptRows(room if in_memory else 0, None, temporary_folder())
+        plan = plan._replace(grows=plan.grows or in_memory)
     else:
         size = plan.rows * rows.row_bytes
         most = plan.most_bytes(size)
         in_memory = most <= room
-        room, held = (room, most) if in_memory else (HELD_BYTES, 0)
+        peak, held = (plan.beside_rows, most) if in_memory else (peak, 0)
         kept = KeptRows(size, 0) if in_memory else KeptRows(0, size, temporary_folder())
-    rows.memory = room
-    return plan._replace(peak_bytes=max(plan.peak_bytes + _with_margin(held), before), kept=kept)
+    rows.memory, rows.memory_beside_file = (room, beside_file) if in_memory else (HELD_BYTES, None)
+    return plan._replace(peak_bytes=max(peak + _with_margin(held), before), kept=kept)
 
 
 def _begin_with(plan: Plan, rows: Rows, limit: int | None) -> Plan:
@@ -319,10 +326,11 @@ def _begin_with(plan: Plan, rows: Rows, limit: int | None) -> Plan:
 
 
 def _peak_before(plan: Plan, rows: Rows) -> int:
-    """Bytes at the peak while rows were read to choose a solver; 0 if few of these rows are in memory."""
-    held = rows.held_bytes
-    before = total_bytes(plan.columns, plan.reading + blocks_bytes(plan.columns, None, 1))
-    return before + _with_margin(held) if held > HELD_BYTES else 0
+    """Bytes at the peak while rows were read to choose a solver."""
+    known = rows.buffered_rows if rows.complete else None
+    return total_bytes(plan.columns, plan.reading + blocks_bytes(plan.columns, known, 1)) + _with_margin(
+        rows.held_bytes
+    )
 
 
 def make_plan(name: str, reason: str, problem: Problem, rows: int | None, threads: int, reading: int = 0) -> Plan:
@@ -347,8 +355,9 @@ def plan_of(
     The other parameters are as for `make_plan`.
     """
     first, peak = _peaks(need, problem, rows, threads, reading)
+    _, beside = _peaks(need, problem, rows, threads, reading, kept=True)
     plan = Plan(name, reason, rows, problem.d, need.passes, peak, threads, reading=reading, first_peak=first)
-    return plan._replace(holds_rows=name in HOLDS_ROWS)
+    return plan._replace(beside_rows=beside, holds_rows=name in HOLDS_ROWS)
 
 
 def total_bytes(d: int, working: int) -> int:
@@ -368,23 +377,29 @@ def _without_margin(size: int) -> int:
 
 
 def blocks_bytes(
-    d: int, rows: int | None, threads: int, copies: int = 1, *, height: int = 0, most: int = 1 << 30
+    d: int,
+    rows: int | None,
+    threads: int,
+    copies: int = 1,
+    *,
+    height: int = 0,
+    most: int = 1 << 30,
+    kept: bool = False,
 ) -> int:
     """Bytes of the block being filled, of the blocks waiting or in work, and of the copies that each thread makes.
 
     `most` limits the number of blocks waiting or in work, and `copies` is the number of copies that a thread makes of
-    its block. Blocks are joined until they have `height` rows. The number of rows, if known, limits every count.
+    its block. Blocks are joined until they have `height` rows. The number of rows, if known, limits every count. With
+    `kept`, the blocks are rows that are kept in memory, which do not count here; joining them makes a copy.
     """
 
     def bytes_of(blocks: int, height: int) -> int:
         return 8 * d * (blocks * height if rows is None else min(blocks * height, rows))
 
     tall = joined_rows(d, height)
-    return (
-        bytes_of(1, block_rows(d))
-        + bytes_of(min(in_flight(threads), most), tall)
-        + copies * bytes_of(min(threads, most), tall)
-    )
+    joined = tall > block_rows(d)
+    made = (copies + (kept and joined)) * bytes_of(min(threads, most), tall)
+    return made if kept else bytes_of(1, block_rows(d)) + bytes_of(min(in_flight(threads), most), tall) + made
 
 
 def joined_rows(d: int, height: int) -> int:
@@ -416,15 +431,22 @@ def in_flight(threads: int) -> int:
     return threads + QUEUED_TASKS if threads > 1 else 1
 
 
-def _peaks(need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int) -> tuple[int, int]:
-    """Return the bytes at the peak of the first pass, while rows are read, and at the peak of the whole fit."""
+def _peaks(
+    need: Estimate, problem: Problem, rows: int | None, threads: int, reading: int, *, kept: bool = False
+) -> tuple[int, int]:
+    """Return the bytes at the peak of the first pass, while rows are read, and at the peak of the whole fit.
+
+    With `kept`, all rows are kept in memory for several passes. They do not count here, nor does the reading of rows
+    that were all read before the first pass.
+    """
     d, height = problem.d, need.height
     waiting = min(in_flight(threads), most_tasks(need.result, 8 * d * height))
     if rows is not None:
         waiting = min(waiting, -(-rows // joined_rows(d, height)) or 1)
 
     def under_way(tasks: int, copies: int) -> int:
-        blocks = 0 if need.without_blocks else blocks_bytes(d, rows, threads, copies, height=height, most=tasks)
+        blocks = blocks_bytes(d, rows, threads, copies, height=height, most=tasks, kept=kept)
+        blocks = 0 if need.without_blocks else blocks
         return blocks + tasks * need.result + min(threads, tasks) * need.work
 
     # A new task begins only after a result is merged, so one task less is in work during the merge.
@@ -432,9 +454,12 @@ def _peaks(need: Estimate, problem: Problem, rows: int | None, threads: int, rea
         return max(under_way(waiting, copies), under_way(waiting - 1, copies) + need.merging)
 
     working = need.bytes + of_pass(1 if need.again else need.copies)
-    first = bytes_with_reading(working, reading, d, None if need.without_blocks else problem.n)
+    if kept and problem.n is not None:
+        first = working + left_of_reading(reading)
+    else:
+        first = bytes_with_reading(working, reading, d, None if need.without_blocks else problem.n)
     later = max(need.again + of_pass(need.copies), need.solving)
-    return total_bytes(d, first), total_bytes(d, max(first, later + _left_of(reading)))
+    return total_bytes(d, first), total_bytes(d, max(first, later + left_of_reading(reading)))
 
 
 def bytes_with_reading(working: int, reading: int, d: int, held: int | None) -> int:
@@ -447,10 +472,10 @@ def bytes_with_reading(working: int, reading: int, d: int, held: int | None) -> 
         return working + reading
     numbers = 8 * held * d
     cutting = blocks_bytes(d, held, 1)
-    return max(working + _left_of(reading), reading + cutting + (numbers if numbers > SMALL_BYTES else 0))
+    return max(working + left_of_reading(reading), reading + cutting + (numbers if numbers > SMALL_BYTES else 0))
 
 
-def _left_of(reading: int) -> int:
+def left_of_reading(reading: int) -> int:
     """Bytes of the freed memory of reading that is too fragmented for reuse."""
     return reading // 4
 

@@ -59,10 +59,15 @@ def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
     four copies of a slab of the directions, and the new block with its product. Or a smaller space grows: the space,
     S times the space, copies of both, and six copies of the new block.
     """
-    width = min(k + EXTRA_DIRECTIONS, d)
-    space = min(MOST_BLOCKS * width, d, (n or d) + width)  # n rows span at most n dimensions
+    width, space = _sizes(d, k, n)
     smaller = max(space - width, width)
     return 8 * d * max(4 * space + 4 * -(-space // MOST_BLOCKS) + 2 * width, 4 * smaller + 6 * width)
+
+
+def _sizes(d: int, k: int, n: int | None) -> tuple[int, int]:
+    """Return the number of directions in a block, and the most in the space, as in `krylov_bytes`."""
+    width = min(k + EXTRA_DIRECTIONS, d)
+    return width, min(MOST_BLOCKS * width, d, (n or d) + width)  # n rows span at most n dimensions
 
 
 class Randomized:
@@ -72,9 +77,11 @@ class Randomized:
         d = problem.d
         if d <= min(k + EXTRA_DIRECTIONS, WHOLE_SPACE_COLUMNS):
             return Covariance().estimate(problem, n, k)
+        # In further passes: the space, S times the space, the last and the new block, the sum so far and the next one.
         # Two copies of a block: the rows about their mean in `of_block` below, and freed memory too small for a block.
-        again = krylov_bytes(d, k, n)
-        return Estimate("2 and a few more", COLUMN_SUMS * 8 * d, 8 * d * (k + EXTRA_DIRECTIONS), again=again, copies=2)
+        width, space = _sizes(d, k, n)
+        again, solving = 8 * d * (2 * space + 4 * width), krylov_bytes(d, k, n)
+        return Estimate("2 and a few more", COLUMN_SUMS * 8 * d, 8 * d * width, again=again, solving=solving, copies=2)
 
     def solve(self, rows: Rows, problem: Problem) -> Solution:
         k = problem.wish if isinstance(problem.wish, int) else problem.d
@@ -94,6 +101,7 @@ class Randomized:
 
         def product(V: Array, sigma: Array) -> Array:
             doing(f"pass {next(count)}")
+            release_free_memory()  # what work on the directions has freed would come on top of the blocks of the pass
 
             def of_block(block: Block) -> Array:
                 X, w = block

@@ -48,7 +48,7 @@ class BlockStore:
     """
 
     def __init__(self, memory: int, spare: int = 0) -> None:
-        self._memory, self._spare = memory, spare
+        self._memory, self._beside_file, self._spare = memory, memory, spare
         self._blocks: list[Kept] = []
         self._spool: Spool | None = None
         self._end = 0  # end of the file in bytes
@@ -57,14 +57,20 @@ class BlockStore:
     def add(self, block: Array) -> None:
         """Append a block (h, d) with contiguous columns."""
         self.rows, self.bytes = self.rows + len(block), self.bytes + block.nbytes
+        if self.bytes > self._memory > self._beside_file:
+            self.allow(self._beside_file)
         self._blocks.append(block if self.bytes <= self._memory else self._written(block))
 
-    def allow(self, memory: int) -> None:
-        """Let the first `memory` bytes stay in memory from now on: blocks move from the file to memory, or back."""
-        self._memory, total = memory, 0
+    def allow(self, memory: int, beside_file: int | None = None) -> None:
+        """Let the first `memory` bytes stay in memory from now on: blocks move from the file to memory, or back.
+
+        If all blocks take more, the first `beside_file` bytes stay in memory, by default `memory`.
+        """
+        self._beside_file = memory if beside_file is None else min(beside_file, memory)
+        self._memory, total = memory if self.bytes <= memory else self._beside_file, 0
         for at, kept in enumerate(self._blocks):
             total += _bytes_of(kept)
-            if total <= memory:
+            if total <= self._memory:
                 self._blocks[at] = self.read(kept)
             elif not isinstance(kept, tuple):
                 self._blocks[at] = self._written(kept)
@@ -148,7 +154,8 @@ class Rows:
     The constructor reads and keeps up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more; up to
     `hold_memory()` bytes of these stay in memory, the others go to a temporary file. If these are all rows, their
     number `n` is known before a solver is chosen; else n is None. If there are several passes, the first keeps the
-    blocks as they were read: up to `memory` bytes in memory, the others in a temporary file. `reread` returns all
+    blocks as they were read, in memory if all take at most `memory` bytes; else in a temporary file, but for the
+    first `memory_beside_file` bytes (by default `memory`). `reread` returns all
     blocks again instead, where that costs little: those of a table in memory. `prepare` is applied to the rows of each
     block whenever the block is used. `check_count(n)` raises `RefusedError` if a fit of n rows held in memory would
     need too much memory; `matrix` calls it while rows arrive, since the rows of a pipe cannot be counted first.
@@ -177,6 +184,7 @@ class Rows:
         self._check_count = check_count
         self._several = self._started = False
         self.memory = HELD_BYTES  # most bytes of rows that stay in memory for several passes
+        self.memory_beside_file: int | None = None  # the same beside a file, if less
         self._store = BlockStore(HELD_BYTES, SMALL_BYTES)
         self._first: Array | None = None
         self.complete = True  # whether all rows are in the store
@@ -268,7 +276,7 @@ class Rows:
         """
         if self.must_be_kept and not self._several:
             self._several = True
-            self._store.allow(self.memory)
+            self._store.allow(self.memory, self.memory_beside_file)
             release_free_memory()
 
     def reduce(self, accumulator: Accumulator[Block, Part]) -> Part:

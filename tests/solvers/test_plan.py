@@ -23,12 +23,16 @@ from pcatool.solvers.plan import (
     FALLBACK_SOLVER,
     HOLDS_ROWS,
     Plan,
+    blocks_bytes,
     choose,
     fallback_plan,
+    in_flight,
     joined_rows,
     keep_rows,
     make_plan,
+    total_bytes,
 )
+from pcatool.solvers.randomized import krylov_bytes
 from pcatool.solvers.rows import SMALL_BYTES, Rows
 from solvers.cases import fit, names_of
 
@@ -216,6 +220,29 @@ def test_fewer_columns_are_advised_where_they_help() -> None:
 def test_no_more_memory_is_advised_than_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pcatool.resources.free_bytes", lambda: 60 * ONE_MB)
     assert plan_under(50 * ONE_MB, np.zeros((100, 9))).refusal.endswith("; use a machine with more memory")
+
+
+@pytest.mark.parametrize("solver", ["randomized", "tsqr"])
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_blocks_of_rows_that_are_kept_in_memory_count_once(solver: str, threads: int) -> None:
+    """A block that is filled, waits or is in work is a part of the rows; the copies of the threads are not."""
+    d, n = 3000, 100_000
+    plan = make_plan(solver, "", Problem(names_of(d), None, 5), n, threads, 100 << 20)
+    height = 2 * d if solver == "tsqr" else 0
+    most = in_flight(threads) if solver == "randomized" else 1  # results of tsqr wait one at a time
+    all_blocks = blocks_bytes(d, n, threads, 0, height=height, most=most)
+    joined = height and blocks_bytes(d, n, threads, 0, height=height, most=most, kept=True)
+    assert joined == (8 * d * joined_rows(d, height) * min(threads, most) if height else 0)
+    assert abs(plan.peak_bytes - plan.beside_rows - 1.05 * (all_blocks - joined)) <= 2
+
+
+def test_work_on_directions_and_a_pass_are_not_at_the_same_time() -> None:
+    """With 60,000 columns 688 MB were planned, and 444 taken."""
+    d, k, n = 60_000, 10, 1 << 20
+    plan = make_plan("randomized", "", Problem(names_of(d), None, k), n, 2)
+    apart = total_bytes(d, krylov_bytes(d, k, n))
+    a_pass = blocks_bytes(d, n, 2, 2) + in_flight(2) * 8 * d * (k + 10)
+    assert apart <= plan.peak_bytes < apart + a_pass
 
 
 def test_a_limit_of_what_was_planned_leaves_the_rows_in_memory() -> None:

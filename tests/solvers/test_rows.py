@@ -251,6 +251,21 @@ def test_several_passes_read_once_and_give_the_bits_of_a_table_in_memory(n: int,
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("most", "in_memory"), [(480_000, 480_000), (479_999, 92_160)])
+def test_beside_a_file_fewer_rows_stay_in_memory(most: int, in_memory: int) -> None:
+    """Blocks that wait or are in work then come on top of these. Blocks of 64 rows take 15,360 bytes."""
+    X = matrix(2000, 30)
+    rows = Rows(recut([X], 30))
+    rows.memory, rows.memory_beside_file = most, 100_000
+    rows.several_passes()
+    for _ in range(2):
+        np.testing.assert_array_equal(np.vstack(list(rows.map(lambda block: block[0], size=1))), X)
+        kept = rows.kept
+        assert kept is not None
+        assert kept[:2] == (in_memory, 480_000 - in_memory)
+
+
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(("memory", "in_memory"), [(0, 0), (200_000, 199_680), (480_000, 480_000), (1 << 30, 480_000)])
 def test_rows_say_where_they_are_kept(memory: int, in_memory: int) -> None:
     """Blocks of 64 rows take 15,360 bytes."""
