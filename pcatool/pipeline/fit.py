@@ -172,7 +172,8 @@ def resources_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> FitR
         return inputs.reading_bytes(in_flight(threads))
 
     def scoring(k: int, model: int) -> int:
-        return scoring_bytes(d, k, rows_at_once(d), pool.count, reading(pool.count) + model) if job.scored else 0
+        rows = rows_at_once(d) if job.options.triples else inputs.rows_at_once(d)
+        return scoring_bytes(d, k, rows, pool.count, reading(pool.count) + model) if job.scored else 0
 
     again = (lambda: read_blocks(job, inputs.reopened(), pool.map)) if inputs.in_memory else None
     return FitResources(

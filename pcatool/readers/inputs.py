@@ -11,7 +11,7 @@ from pcatool.errors import PcatoolError, UsageError
 from pcatool.options import TableOptions
 from pcatool.progress import Reporter, doing
 from pcatool.readers.bad_files import BadFiles
-from pcatool.readers.base import Part, Table
+from pcatool.readers.base import Part, Table, rows_at_once
 from pcatool.readers.input_files import InputFiles, OpenedAhead, ResolvedInputs, not_a_table
 from pcatool.readers.opener import MODEL, OpenedInput
 from pcatool.readers.paths import are_paths
@@ -46,6 +46,7 @@ class Inputs:
         self._settled = False
         self._first_position = 0
         self.rounding_note = ""
+        self._most_rows = 0  # most rows of a part so far
         self.by_file = by_file or options.skip_bad
         self.model: OpenedInput | None = None
         found = _resolve(data, options)
@@ -179,12 +180,17 @@ class Inputs:
         """
         return self.stream.reading_bytes(parts)
 
+    def rows_at_once(self, d: int) -> int:
+        """Return the most rows of d features in a part; valid after the first part was read."""
+        return max(self._most_rows, rows_at_once(d)) if len(self._files) > 1 else self._most_rows
+
     def ready(self) -> bool:
         """Whether the next rows, or their end, come without waiting; False if the next input is an unopened pipe."""
         return self.stream.ready()
 
     def at_rows(self, count: int) -> None:
-        """Tell the reporter that `count` more rows were read."""
+        """Tell the reporter that a part of `count` rows was read."""
+        self._most_rows = max(self._most_rows, count)
         self._reporter.at_rows(count)
 
     def note_rounding(self, text: str) -> None:

@@ -411,12 +411,14 @@ def joined_rows(d: int, height: int) -> int:
 def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
     """Return the bytes at the peak while parts of `rows` rows of d columns are scored to k columns and written.
 
-    `held` bytes of other data are included, with those for reading the rows. A finished part is text. A part in work
-    takes memory for its rows, padded and centred, for the scores with two copies, and for their text with room to grow.
+    `held` includes the bytes for reading the rows. A finished part is text. A part in work takes memory for one block
+    of its rows at a time, as read (if the part is not cut like blocks), centred and scaled; for the scores with two
+    copies; and for their text with room to grow.
     """
     number, text = 8, 24
+    height = block_rows(d)
     each = rows * text * k
-    worked_on = rows * (2 * number * d + (3 * number + 2 * text) * k)
+    worked_on = (2 + (rows % height > 0)) * height * number * d + rows * (3 * number + 2 * text) * k
     parts = in_flight(threads)
     return total_bytes(d, held + parts * each + max(parts - QUEUED_TASKS, 1) * worked_on)
 
