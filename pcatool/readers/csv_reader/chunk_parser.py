@@ -308,9 +308,10 @@ class ChunkParser:
         size = size or sys.maxsize
         rows = min(self.rows_at_once, size / max(row, 1.0), MOST_BYTES / max(row, 1.0))
         text, cells = int(rows * row), int(rows * len(self.features))
-        # While a chunk is parsed, it needs its text again (three times where it is folded: its lines, and Arrow's copy
-        # with room to grow), and for each cell its end and its value as Arrow's column and as part of the block.
-        parsing = (3 if self.is_wide else 1) * text + 20 * cells
+        # While a chunk is parsed, it needs its text again, and for each cell its end and its value, as Arrow's column
+        # and in the block. A chunk that is folded needs its text three times (its lines, and Arrow's copy with room to
+        # grow) and the ends; Arrow's column is the block.
+        parsing = 3 * text + 4 * cells if self.is_wide else text + 20 * cells
         if self.width >= WIDE and not self.is_wide:
             parsing += CONVERTER_BYTES * (len(self.features) + len(self.passthrough))
         # Each chunk keeps its text and its block (8 bytes a cell); the cutter's buffer is there twice while it grows.
