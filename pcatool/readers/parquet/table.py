@@ -46,7 +46,7 @@ class Portion(NamedTuple):
         size = PORTION_IN_MEMORY_BYTES if 8 * rows * d <= IN_MEMORY_BYTES else PORTION_BYTES
         columns = columns_at_once(rows, size)
         most = min(size // (8 * columns), MOST_SLAB_ROWS)
-        return cls(columns, min(height * max(most // height, 1), max(rows, 1)))
+        return cls(columns, max(rows, 1) if rows <= most else min(height * max(most // height, 1), rows))
 
     @property
     def size(self) -> int:

@@ -599,6 +599,12 @@ def test_what_is_read_at_a_time_does_not_grow_with_the_rows(rows: int, d: int) -
     assert portion.columns == columns_at_once(rows, reader.PORTION_BYTES) or 8 * rows * d <= reader.IN_MEMORY_BYTES
 
 
+@pytest.mark.parametrize(("rows", "d"), [(10_852, 256), (16_384, 256), (100_000, 40), (3000, 5000)])
+def test_columns_that_are_chosen_for_their_rows_are_read_whole(rows: int, d: int) -> None:
+    """Of 10,852 rows 10,240 were read at once, and the rest apart: each time with the pages of all columns open."""
+    assert reader.Portion.of(rows, d, block_rows(d)).rows == rows
+
+
 @pytest.mark.parametrize(
     ("rows", "size", "columns"),
     [(1000, 8000, 1), (1000, 7999, 1), (1000, 16000, 2), (10**9, 1, 1), (1, 1 << 30, MOST_COLUMNS), (0, 80, 10)],
