@@ -315,9 +315,13 @@ class Rows:
         The caller may overwrite the rows. For sums over rows, use `reduce`.
         """
         for blocks in self._joined(height):
-            X, w = self._split(np.concatenate([self._store.read(one) for one in blocks]))
-            blocks.clear()
-            yield X, w
+            yield self._joined_block(blocks)  # without a name here, so that the caller can free the rows
+
+    def _joined_block(self, blocks: list[Kept]) -> Block:
+        """Return the rows of the blocks and their weights; empties the list."""
+        table = np.concatenate([self._store.read(one) for one in blocks])
+        blocks.clear()
+        return self._split(table)
 
     def _joined(self, height: int) -> Iterator[list[Kept]]:
         """Yield lists of consecutive blocks with at least `height` rows together; the last list may have fewer."""

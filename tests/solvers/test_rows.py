@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import tracemalloc
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -248,6 +249,16 @@ def test_several_passes_read_once_and_give_the_bits_of_a_table_in_memory(n: int,
     assert kept.eigenvalues.tobytes() == held.eigenvalues.tobytes()
     assert kept.leading(2).tobytes() == held.leading(2).tobytes()
     assert kept.variances.tobytes() == held.variances.tobytes()
+
+
+def test_joined_rows_are_freed_by_their_user() -> None:
+    """Before the next are joined: of 4,000 x 2,000 numbers, that is 16 MB."""
+    blocks = Rows(recut([matrix(3000, 300)], 300)).joined(1000)
+    for X, _ in blocks:
+        alive = weakref.ref(X)
+        assert len(X)
+        del X
+        assert alive() is None
 
 
 @pytest.mark.usefixtures("small")
