@@ -1,11 +1,10 @@
-"""Row groups of very wide Parquet tables as matrices that are written by columns and read by blocks of rows."""
+"""Row groups of wide Parquet tables as matrices that are written by columns and read by blocks of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from pcatool.arrays import Array, empty_block
@@ -77,19 +76,19 @@ class TransposedGroup:
 
 
 class TransposedInMemory(TransposedGroup):
-    """Like `TransposedGroup`, with the matrix in memory."""
+    """Like `TransposedGroup`, with the blocks in memory. Each can be taken once, and then belongs to the caller."""
 
     def _create(self) -> None:
-        self._X = empty_block(self.rows, self.d)
+        self._blocks = {start: empty_block(min(self.height, self.rows - start), self.d) for start in self.starts}
 
     def write(self, first: int, start: int, X: Array) -> None:
-        """Write X (r, g) as columns from `first` on, from row `start` on."""
-        self._X[start : start + len(X), first : first + X.shape[1]] = X
+        """Write X (r, g) as columns from `first` on, from row `start` on, where a block begins."""
+        for at in range(0, len(X), self.height):
+            self._blocks[start + at][:, first : first + X.shape[1]] = X[at : at + self.height]
 
     def block(self, start: int) -> Array:
-        """Return the rows from `start` to the end of the block, (h, d) with h at most `height`."""
-        rows = self._X[start : start + self.height]
-        return rows if rows.flags.f_contiguous else np.array(rows, order="F")
+        """Return the rows from `start` to the end of the block, (h, d) with h at most `height`, and keep no copy."""
+        return self._blocks.pop(start)
 
 
 class TransposedPart(NamedTuple):

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -28,7 +29,7 @@ from pcatool.readers.inputs import Inputs
 from pcatool.readers.parquet import table as reader
 from pcatool.readers.parquet.file import ParquetData
 from pcatool.readers.parquet.table import MOST_COLUMNS, columns_at_once
-from pcatool.readers.parquet.transposed import TransposedGroup
+from pcatool.readers.parquet.transposed import TransposedGroup, TransposedInMemory
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import checked_batches
 from pcatool.readers.schema import ColumnChoice
@@ -64,6 +65,7 @@ def both(monkeypatch: pytest.MonkeyPatch) -> Both:
         monkeypatch.setattr(reader, "MOST_OPEN", -1)
         for most_held in (1 << 60, -1):  # in memory, and through a file
             monkeypatch.setattr(reader, "IN_MEMORY_BYTES", most_held)
+            monkeypatch.setattr(reader, "FEW_BYTES", most_held)
             turned.clear()
             assert _outcome(work) == expected
             assert turned
@@ -347,6 +349,7 @@ def test_a_temporary_file_that_cannot_be_written_is_done_without(
     monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
     monkeypatch.setattr(reader, "MOST_OPEN", -1)
     monkeypatch.setattr(reader, "IN_MEMORY_BYTES", -1)
+    monkeypatch.setattr(reader, "FEW_BYTES", -1)
     file = save(tmp_path / "t.parquet", plain(9))
     expected = kept_of(file, "c1")
     written = TransposedGroup.write
@@ -537,6 +540,35 @@ def test_only_what_is_too_large_by_rows_is_turned(tmp_path: Path, monkeypatch: p
         assert {type(part) for part in found.parts(wanted, ())} == {kind}
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+def test_row_groups_of_a_hundred_mb_are_turned_in_memory_if_they_are_several(
+    groups: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The memory of the first is used again for the second. 16,384 images of 28 x 28; here without a value."""
+    rows, d = 16_384, 784
+    table = pa.table({f"c{j}": pa.nulls(groups * rows, pa.int8()) for j in range(d)})
+    file = save(tmp_path / "t.parquet", table, (rows,) * groups)
+    monkeypatch.setattr(reader, "MOST_OPEN", -1)
+    found = opened(file)
+    first = next(iter(found.parts(tuple(reader.Feature(f"c{j}", j) for j in range(d)), ())))
+    assert isinstance(first, reader.TransposedPart)
+    assert isinstance(first.transposed, reader.TransposedInMemory) == (groups == 2)
+
+
+def test_a_row_group_that_a_store_gives_in_one_piece_is_read_by_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But if its numbers are few, it is turned in memory: more open columns than numbers would be a waste."""
+    table = opened(save(tmp_path / "t.parquet", plain(4)))
+    features = tuple(reader.Feature(f"c{j}", j) for j in range(4))
+    monkeypatch.setattr(reader, "MOST_OPEN", 0)
+    assert table._must_transpose(features)
+    table._data.whole_groups = True
+    assert table._must_transpose(features)
+    monkeypatch.setattr(reader, "FEW_BYTES", 0)
+    assert not table._must_transpose(features)
+
+
 @pytest.mark.parametrize("most", [0, 1 << 60])
 def test_the_end_is_known_with_the_last_rows(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
@@ -569,12 +601,15 @@ def test_one_reader_for_each_thread_at_work(both: Both, tmp_path: Path, monkeypa
 # --- the turned table itself ---
 
 
+@pytest.mark.parametrize("kind", [TransposedGroup, TransposedInMemory])
 @pytest.mark.parametrize(("rows", "d"), [(1, 1), (63, 3), (64, 3), (65, 3), (130, 40), (0, 2)])
 @pytest.mark.parametrize("threads", [1, 4])
-def test_columns_in_rows_out(rows: int, d: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_in_rows_out(
+    rows: int, d: int, threads: int, kind: type[TransposedGroup], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
     X = np.random.default_rng(d).normal(size=(rows, d))
-    turned = TransposedGroup(rows, d, block_rows(d))
+    turned = kind(rows, d, block_rows(d))
     assert turned.height == HEIGHT
 
     def portions() -> Iterator[int]:
@@ -589,14 +624,26 @@ def test_columns_in_rows_out(rows: int, d: int, threads: int, monkeypatch: pytes
     assert same_bits(np.concatenate([np.empty((0, d)), *blocks]), X)
 
 
+def test_a_block_in_memory_is_freed_as_soon_as_it_is_used() -> None:
+    """Else the next row group would be filled while this one is still there."""
+    turned = TransposedInMemory(130, 3, HEIGHT)
+    turned.write(0, 0, np.ones((130, 3)))
+    block = turned.block(64)
+    freed = weakref.ref(block.base)
+    assert block.base is not None and block.base.nbytes == block.nbytes  # not a view of the whole row group
+    del block
+    assert freed() is None
+
+
 @pytest.mark.parametrize("d", [40, 784, 4000])
 @pytest.mark.parametrize("rows", [1, 1000, 16_384, 131_072, 1_000_000, 1 << 28])
 def test_what_is_read_at_a_time_does_not_grow_with_the_rows(rows: int, d: int) -> None:
     height = block_rows(d)
-    portion = reader.Portion.of(rows, d, height)
-    assert portion.size <= max(reader.PORTION_BYTES, 8 * height)
-    assert portion.rows == rows or portion.rows % height == 0
-    assert portion.columns == columns_at_once(rows, reader.PORTION_BYTES) or 8 * rows * d <= reader.IN_MEMORY_BYTES
+    for in_memory, size in ((False, reader.PORTION_BYTES), (True, reader.PORTION_IN_MEMORY_BYTES)):
+        portion = reader.Portion.of(rows, height, in_memory=in_memory)
+        assert portion.size <= max(size, 8 * height)
+        assert portion.rows == rows or portion.rows % height == 0
+        assert portion.columns == columns_at_once(rows, size)
 
 
 @pytest.mark.parametrize(("rows", "d"), [(10_852, 256), (16_384, 256), (100_000, 40), (3000, 5000)])
