@@ -261,8 +261,9 @@ class ParquetTable:
     def _memory_transposed(self, features: Sequence[Feature], passthrough: Sequence[int]) -> ReadMemory:
         """Return the memory of transposing row groups: columns held by each thread, and blocks of rows.
 
-        The vector and passthrough columns, which are read by rows meanwhile, count too. So do all numbers of row groups
-        that are transposed in memory.
+        The vector and passthrough columns, which are read by rows meanwhile, count too. So do all numbers of a row group
+        that is transposed in memory: its blocks are freed before the next group is filled, except blocks in use, which
+        count as parts.
         """
         d = sum(feature.element is None for feature in features)
         rows, numbers = max(self.group_rows, default=0), self._group_bytes(d)
@@ -277,7 +278,7 @@ class ParquetTable:
         vectors = [feature for feature in features if feature.element is not None]
         beside = self._memory_by_rows(vectors, streamed_columns(features, passthrough), block_rows(len(features)))
         return ReadMemory(
-            fixed=(at_once * numbers if in_memory else 0) + beside.fixed,
+            fixed=(numbers if in_memory else 0) + beside.fixed,
             per_held=reader + 8 * d * min(block_rows(len(features)), rows) + beside.per_held,
             portion=at_once * portion,  # while blocks are in use, freed columns leave holes between them
             portions=at_once * PORTION_COPIES * numbers,
