@@ -183,18 +183,19 @@ class ArrowRows(NamedTuple):
     columns: tuple[Column, ...]  # all columns of the table
     first_row: int  # number of the first row of the part, counted from 0 in the table
 
-    def batch(self, X: Array, arrays: Mapping[int, pa.Array], passthrough: Sequence[int]) -> Batch:
+    def batch(
+        self, X: Array, arrays: Mapping[int, pa.Array], passthrough: Sequence[int], *, finite: bool = False
+    ) -> Batch:
         """Return the batch of X (n, d), which was made from `arrays` (cells by column number).
 
-        `passthrough` are the numbers of the passthrough columns. The batch keeps these columns, and the columns whose
-        numbers float64 may round. The thread that allocated the other columns then frees them, which is cheaper than in
-        another thread.
+        `passthrough` are the numbers of the passthrough columns. With `finite`, no cell of X is NaN or infinite; otherwise
+        the cells are checked. The batch keeps the passthrough columns, and the columns whose numbers float64 may round.
+        The thread that allocated the other columns then frees them, which is cheaper than in another thread.
         """
         exact = {column: array for column, array in arrays.items() if may_exceed_double(array.type)}
         passed = [arrays[column] for column in passthrough]
-        return Batch(
-            X, passed, self.place, all_finite(X), partial(self._spellings, X), partial(self._rounded, X, exact)
-        )
+        finite = finite or all_finite(X)
+        return Batch(X, passed, self.place, finite, partial(self._spellings, X), partial(self._rounded, X, exact))
 
     def _spellings(self, X: Array) -> Mapping[str, int]:
         return count_in_numbers(X, (self.columns[f.column].null_word for f in self.features))

@@ -6,7 +6,7 @@ import os
 import select
 import stat
 from collections.abc import Callable
-from io import SEEK_CUR, SEEK_END, SEEK_SET, RawIOBase
+from io import SEEK_CUR, SEEK_SET, RawIOBase
 from typing import Any, Protocol
 
 from pcatool.errors import FileError
@@ -195,7 +195,8 @@ class Seekable(RawIOBase):
         return self._position
 
     def seek(self, offset: int, whence: int = SEEK_SET, /) -> int:
-        origin = {SEEK_SET: 0, SEEK_CUR: self._position, SEEK_END: self._file.size}[whence]
+        # Arrow seeks before each read: the system is asked for the size only if the size matters.
+        origin = 0 if whence == SEEK_SET else self._position if whence == SEEK_CUR else self._file.size
         self._position = origin + offset
         return self._position
 

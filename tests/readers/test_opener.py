@@ -24,7 +24,7 @@ from pcatool.progress import Reporter
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.opener import read_file
 from pcatool.readers.paths import Input, resolve
-from pcatool.readers.streams import FileBytes, Peekable, read_whole
+from pcatool.readers.streams import FileBytes, Peekable, Seekable, read_whole
 from readers.reading import Pieces, read, write
 
 TEXT = "a,b\n" + "".join(f"{i},{i * i}\n" for i in range(5000))
@@ -262,6 +262,17 @@ def test_a_second_look_ahead_takes_nothing_away() -> None:
     assert stream.peek(5, lambda head: len(head) < 5) == b"PAR1,"
     assert stream.peek(1, lambda head: True) == b"P"
     assert read_whole(stream) == b"PAR1,x\n"
+
+
+def test_the_size_of_a_file_is_asked_for_only_if_it_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow goes to a place before each of thousands of reads."""
+    (tmp_path / "t").write_bytes(b"0123456789")
+    file = FileBytes(os.open(tmp_path / "t", os.O_RDONLY), "t")
+    seekable = Seekable(file)
+    assert (seekable.seek(-3, os.SEEK_END), seekable.read()) == (7, b"789")
+    monkeypatch.setattr(FileBytes, "size", None)
+    assert (seekable.seek(2), seekable.read(3), seekable.tell()) == (2, b"234", 5)
+    assert (seekable.seek(1, os.SEEK_CUR), seekable.read(1)) == (6, b"6")
 
 
 def test_descriptors_are_closed(tmp_path: Path) -> None:

@@ -108,10 +108,10 @@ VECTOR_COPIES = 5
 # MOST_OPEN_BY_ROWS bytes instead: a store gives a row group in one piece, and the row group has more than FEW_BYTES of
 # numbers; or the temporary file cannot be written.
 MOST_OPEN, MOST_OPEN_BY_ROWS = 32 << 20, 160 << 20
-# Row groups of up to FEW_BYTES of numbers are transposed in memory, larger ones through a temporary file. If several are
-# read one after the other, up to IN_MEMORY_BYTES are in memory: the second row group reuses the memory of the first,
-# which takes a tenth less processor time than a file. The bounds do not depend on the machine, so that a fit needs the
-# same memory everywhere.
+# Row groups of up to FEW_BYTES of numbers are transposed in memory, larger ones through a temporary file. Where several
+# are read one after the other, up to IN_MEMORY_BYTES are in memory: the second row group reuses the memory of the
+# first, which takes a tenth less processor time than a file. The bounds do not depend on the machine, so that a fit
+# needs the same memory everywhere.
 FEW_BYTES, IN_MEMORY_BYTES = 32 << 20, 128 << 20
 # When transposing: bytes of the columns that are read together, through a file and in memory, and of all columns that
 # threads hold at once. In memory they are few: the small pieces that a thread frees leave holes between the others.

@@ -26,6 +26,7 @@ class TransposedGroup:
     def __init__(self, rows: int, d: int, height: int) -> None:
         self.rows, self.d, self.height = rows, d, height
         self._rounded: dict[int, list[RoundedCell]] = {}  # by the first row of the block
+        self.finite = True  # no cell that was added is missing or infinite
         self._create()
 
     def _create(self) -> None:
@@ -43,7 +44,11 @@ class TransposedGroup:
         `places` are the positions of these features among all features of the table. Of each block, the first cell that
         float64 rounds is kept for `rounded`. Raises DataError for a cell that cannot be read.
         """
-        X = part.batch().X
+        batch = part.batch()
+        X = batch.X
+        # Checked here, while the cells are in the cache, and not again for each block.
+        if not batch.finite:
+            self.finite = False
         self.write(first, start, X)
         if any(may_exceed_double(array.type) for array in part.arrays.values()) and has_above_2_53(X):
             for at in range(0, part.rows, self.height):
@@ -102,10 +107,10 @@ class TransposedPart(NamedTuple):
     passthrough: tuple[int, ...]  # numbers of the passthrough columns
 
     def batch(self) -> Batch:
-        X = self.transposed.block(self.start)
+        X, finite = self.transposed.block(self.start), self.transposed.finite
         if len(self.places) < len(self.rows.features):
-            X = self._with_vectors(X)
-        return self.rows.batch(X, self.arrays, self.passthrough)._replace(rounded=self._rounded)
+            X, finite = self._with_vectors(X), False
+        return self.rows.batch(X, self.arrays, self.passthrough, finite=finite)._replace(rounded=self._rounded)
 
     def _with_vectors(self, numbers: Array) -> Array:
         """Return the block (h, d) of all features: `numbers` in their places, and the elements of vector columns."""

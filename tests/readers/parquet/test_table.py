@@ -25,6 +25,7 @@ from pcatool.errors import FileError, PcatoolError
 from pcatool.model.npz import dumps
 from pcatool.options import TableOptions
 from pcatool.progress import Reporter
+from pcatool.readers import arrow_parts
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.parquet import table as reader
 from pcatool.readers.parquet.file import ParquetData
@@ -626,6 +627,22 @@ def test_columns_in_rows_out(
     assert [len(block) for block in blocks] == [min(HEIGHT, rows - at) for at in range(0, rows, HEIGHT)]
     assert all(block.flags.f_contiguous for block in blocks)
     assert same_bits(np.concatenate([np.empty((0, d)), *blocks]), X)
+
+
+@pytest.mark.parametrize("hole", [None, 0, 100, ROWS - 1])
+def test_cells_are_checked_once(hole: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By columns, where they are finite; else by blocks too, which tells those with a missing cell."""
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", HEIGHT)
+    monkeypatch.setattr(reader, "MOST_OPEN", -1)
+    table = plain(9) if hole is None else replaced(plain(9), "c4", hole, None)
+    found = opened(save(tmp_path / "t.parquet", table, (ROWS,)))
+    parts = list(found.parts(tuple(reader.Feature(f"c{j}", j) for j in range(9)), ()))
+    checked: list[int] = []
+    check = arrow_parts.all_finite
+    monkeypatch.setattr(arrow_parts, "all_finite", lambda X: checked.append(len(X)) or check(X))
+    batches = [part.batch() for part in parts]
+    assert [batch.finite for batch in batches] == [hole is None or hole // HEIGHT != i for i in range(len(batches))]
+    assert len(checked) == (0 if hole is None else len(batches))
 
 
 def test_a_block_in_memory_is_freed_as_soon_as_it_is_used() -> None:
