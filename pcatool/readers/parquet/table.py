@@ -417,7 +417,10 @@ class ParquetTable:
         most = max(1, MOST_HELD_COLUMNS // max(PORTION_COPIES * portion.size, 1))
         for _ in run(fill, range(0, d, portion.columns), most=most):
             pass
-        release_free_memory()  # pieces of freed columns, too small for the blocks that follow
+        # The pieces of freed columns are too small for the blocks that follow. In memory, the columns of the next row
+        # group take them again.
+        if not in_memory or group == self._data.groups[-1]:
+            release_free_memory()
         return transposed
 
 

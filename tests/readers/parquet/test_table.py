@@ -629,6 +629,20 @@ def test_columns_in_rows_out(
     assert same_bits(np.concatenate([np.empty((0, d)), *blocks]), X)
 
 
+@pytest.mark.parametrize(("most_held", "times"), [(-1, 3), (1 << 60, 1)])
+def test_memory_is_given_back_after_the_last_row_group(
+    most_held: int, times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In memory, each row group needs the same again; to give it back in between would only cost time."""
+    file = save(tmp_path / "t.parquet", plain(4), (65, 130, 200))
+    for bound, size in (("MOST_OPEN", -1), ("FEW_BYTES", most_held), ("IN_MEMORY_BYTES", most_held)):
+        monkeypatch.setattr(reader, bound, size)
+    given_back: list[None] = []
+    monkeypatch.setattr(reader, "release_free_memory", lambda: given_back.append(None))
+    assert len(list(opened(file).parts(tuple(reader.Feature(f"c{j}", j) for j in range(4)), ()))) == 3
+    assert len(given_back) == times
+
+
 @pytest.mark.parametrize("hole", [None, 0, 100, ROWS - 1])
 def test_cells_are_checked_once(hole: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By columns, where they are finite; else by blocks too, which tells those with a missing cell."""
