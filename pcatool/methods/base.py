@@ -61,6 +61,7 @@ class FitResources(NamedTuple):
     reading: Callable[[int], int] = lambda threads: 0  # bytes for reading the input with some threads, besides blocks
     scoring: Callable[[int, int], int] = lambda k, model: 0  # bytes at the peak of scoring the same rows
     small: int | None = None  # bytes of rows to hold, so that their number is known before a solver is chosen
+    at_least: int = 0  # rows that will come for certain
 
 
 UNLIMITED = FitResources()

@@ -232,6 +232,7 @@ class PCA:
             weighted=weighted,
             hold_rows=hold,
             hold_memory=room,
+            at_least=resources.at_least,
             reread=resources.reread,
             engine=resources.engine,
             prepare=center_rows if self.options.center_rows else None,

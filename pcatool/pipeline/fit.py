@@ -176,9 +176,9 @@ def resources_of(job: Job, inputs: Inputs, pool: Threads, read: FitRows) -> FitR
         return scoring_bytes(d, k, rows, pool.count, reading(pool.count) + model) if job.scored else 0
 
     again = (lambda: read_blocks(job, inputs.reopened(), pool.map)) if inputs.in_memory else None
-    return FitResources(
-        job.limit, again, inputs.expected_rows, pool, pool.count, read.labels, reading=reading, scoring=scoring
-    )
+    found = FitResources(job.limit, again, inputs.expected_rows, pool, pool.count, read.labels, reading, scoring)
+    drops = read.columns is None or job.options.missing != "error" or job.options.weights
+    return found if drops else found._replace(at_least=inputs.certain_rows())
 
 
 def report_rows(job: Job, inputs: Inputs, counts: RowCounts) -> None:

@@ -173,6 +173,10 @@ class Inputs:
         """Return an estimate of the number of rows of all inputs; None if no estimate is possible."""
         return self._files.expected_rows(self._first_position, self.first.expected_rows())
 
+    def certain_rows(self) -> int:
+        """Return how many rows all inputs have at least: those of the first, or 0 if their number is an estimate."""
+        return 0 if self.first.text or self.bad_files.allowed else self.first.expected_rows() or 0
+
     def reading_bytes(self, parts: int) -> int:
         """Return the most memory, in bytes, that reading takes with this many parts at once.
 

@@ -153,12 +153,15 @@ class Rows:
 
     The constructor reads and keeps up to `small` bytes (SMALL_BYTES), or up to `hold_rows` rows if that is more; up to
     `hold_memory()` bytes of these stay in memory, the others go to a temporary file. If these are all rows, their
-    number `n` is known before a solver is chosen; else n is None. If there are several passes, the first keeps the
-    blocks as they were read, in memory if all take at most `memory` bytes; else in a temporary file, but for the
-    first `memory_beside_file` bytes (by default `memory`). `reread` returns all
-    blocks again instead, where that costs little: those of a table in memory. `prepare` is applied to the rows of each
-    block whenever the block is used. `check_count(n)` raises `RefusedError` if a fit of n rows held in memory would
-    need too much memory; `matrix` calls it while rows arrive, since the rows of a pipe cannot be counted first.
+    number `n` is known before a solver is chosen; else n is None. `at_least` rows will come for certain: if these are
+    too many to be kept, the constructor reads only the first block.
+
+    If there are several passes, the first keeps the blocks as they were read, in memory if all take at most `memory`
+    bytes; else in a temporary file, but for the first `memory_beside_file` bytes (by default `memory`). `reread`
+    returns all blocks again instead, where that costs little: those of a table in memory. `prepare` is applied to the
+    rows of each block whenever the block is used. `check_count(n)` raises `RefusedError` if a fit of n rows held in
+    memory would need too much memory; `matrix` calls it while rows arrive, since the rows of a pipe cannot be counted
+    first.
     """
 
     def __init__(
@@ -168,6 +171,7 @@ class Rows:
         weighted: bool = False,
         hold_rows: int = 0,
         hold_memory: Callable[[], int] = lambda: HELD_BYTES,
+        at_least: int = 0,
         reread: Callable[[], Blocks] | None = None,
         engine: LocalEngine = SERIAL,
         prepare: Callable[[Array], Array] | None = None,
@@ -193,7 +197,8 @@ class Rows:
                 self._first = _first_cells(*self._split(block))
                 self._store.allow(hold_memory())  # known once reading has begun
             self._store.add(block)
-            if self._store.bytes > small and self._store.rows > hold_rows:
+            rows = max(self._store.rows, at_least)
+            if rows * self.row_bytes > small and rows > hold_rows:
                 self.complete = False
                 break
         if self.complete:

@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 
 import pcatool
 from pcatool.arrays import SERIAL, Block, LocalEngine, Serial, empty_block, recut
 from pcatool.engines.threads import Threads
 from pcatool.errors import FileError
 from pcatool.model.npz import dumps
+from pcatool.readers.inputs import Inputs
 from pcatool.registry import SOLVERS
 from pcatool.solvers import rows as solver_rows
 from pcatool.solvers import rows as solver_store
@@ -374,3 +377,58 @@ def test_tall_rows_and_results_share_one_limit() -> None:
     list(rows.map(lambda _: 0, size=1 << 20, height=(1 << 20) // 8 // d))
     list(rows.map(lambda _: 0, size=1 << 40))
     assert limits == [128, 64, 1]
+
+
+# --- rows that will come for certain ---
+
+
+@pytest.mark.parametrize(
+    ("at_least", "hold_rows", "read"),
+    [(0, 0, 5), (9, 0, 5), (50, 0, 1), (1000, 0, 1), (50, 50, 7), (51, 50, 1), (1000, 60, 1)],
+)
+def test_one_block_is_enough_where_too_many_rows_will_come(at_least: int, hold_rows: int, read: int) -> None:
+    """The number of rows stays unknown, as if rows had been read until they are too many."""
+    blocks = [empty_block(8, D) for _ in range(8)]
+    for at, block in enumerate(blocks):
+        block[:] = at
+    rows = Rows(blocks, small=8 * D * 39, hold_rows=hold_rows, at_least=at_least)
+    assert rows.buffered_rows == 8 * read
+    assert (rows.n, rows.complete, rows.small) == (None, False, False)
+    assert [float(X[0, 0]) for X, _ in rows.map(lambda block: block, size=1)] == list(range(8))
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "blocks"),
+    [
+        ("parquet", {}, 1),
+        ("array", {}, 1),
+        ("csv", {}, 10),  # the number of rows is an estimate
+        ("parquet", {"missing": "drop"}, 10),  # rows may be dropped
+        ("parquet", {"weights": "c3"}, 10),  # rows of weight 0 are left out
+        ("parquet", {"missing": "em"}, 10),  # the plan looks for missing cells in the rows that were read
+        ("parquet", {"skip_bad": True}, 10),  # the file may be left out
+    ],
+)
+def test_rows_that_are_too_many_for_certain_are_not_kept(
+    kind: str, options: dict[str, Any], blocks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To write and read them again takes a twentieth of the time of a fit."""
+    monkeypatch.setattr("pcatool.arrays.MOST_ROWS", 64)
+    X = np.random.default_rng(3).normal(size=(64 * 20, 4)) ** 2
+    table = pa.table({f"c{j}": X[:, j] for j in range(4)})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    csv.write_csv(table, tmp_path / "t.csv")
+    data = X if kind == "array" else tmp_path / f"t.{kind}"
+    monkeypatch.setattr(solver_rows, "SMALL_BYTES", 64 * 4 * 8 * 9)
+    first: list[int] = []
+    made = Rows.__init__
+
+    def counted(self: Rows, *given: Any, **options: Any) -> None:
+        made(self, *given, **options)
+        first.append(self.buffered_rows // 64)
+
+    monkeypatch.setattr(Rows, "__init__", counted)
+    found = dumps(pcatool.fit(data, components=2, **options))
+    monkeypatch.setattr(Inputs, "certain_rows", lambda self: 0)
+    assert dumps(pcatool.fit(data, components=2, **options)) == found
+    assert first == [blocks, 10]

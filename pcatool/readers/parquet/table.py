@@ -261,8 +261,8 @@ class ParquetTable:
     def _memory_transposed(self, features: Sequence[Feature], passthrough: Sequence[int]) -> ReadMemory:
         """Return the memory of transposing row groups: columns held by each thread, and blocks of rows.
 
-        The vector and passthrough columns, which are read by rows meanwhile, count too. So do all numbers of a row group
-        that is transposed in memory: its blocks are freed before the next group is filled, except blocks in use, which
+        The vector and passthrough columns, which are read by rows meanwhile, count too. So do all numbers of a row
+        group that is transposed in memory: its blocks are freed before the next group is filled, except blocks in use, which
         count as parts.
         """
         d = sum(feature.element is None for feature in features)
