@@ -189,17 +189,17 @@ def test_a_night_into_postgresql(place: Path, server: dict[str, str], plain_envi
     assert call(["bash", "night.sh", "2026-01-31"], place, environment).returncode == 0
     assert (loaded(), made()) == before, "a repeated night counts once"
 
-    assert stops(21, "2026-01-29") == "", "no older model"
+    assert stops(21, "2026-01-29") == "no model before 2026-01-29\n"
     assert "connect" in stops(20, PGHOST=str(place))
     assert "cannot read 'nights/2026-02-01.csv'" in stops(5, "2026-02-01")
     night = place / "nights" / "2026-01-31.csv"
     header, *rows = whole = night.read_text().splitlines(keepends=True)
     night.write_text("".join(whole[:-1]))
-    assert stops(22) == "", "cut after a whole line"
+    assert stops(22).startswith('beyond a limit: {"day":"2026-01-31","rows_read":49,'), "cut after a whole line"
     night.write_text(header + "".join(re.sub(r",[\d.]+(,[\d.]+)$", r",0\1", row) for row in rows))
-    assert stops(22) == "", "a sensor that always gives 0"
+    assert stops(22).startswith("beyond a limit: "), "a sensor that always gives 0"
     night.write_text(header + "".join(re.sub(r",[\d.]+$", ",", row) for row in rows[:6]) + "".join(rows[6:]))
-    assert stops(22) == "", "6 of 50 rows are dropped"
+    assert '"rows_dropped":6' in stops(22), "6 of 50 rows are dropped"
     night.write_text("".join([header, *rows, rows[0]]))
     assert "duplicate key" in stops(20), "psql fails after it has deleted rows"
 
@@ -234,7 +234,7 @@ def test_a_night_into_postgresql(place: Path, server: dict[str, str], plain_envi
     count = bash(f"psql -Atc \"select count(*), count(pc1) from scores where day = '{today}'\"", place, environment)
     assert count.stdout == "50|49\n"
     new.write_text("".join(lines[:-1]))
-    assert mailed() == "exit code 22\n"
+    assert re.fullmatch('exit code 22\nbeyond a limit: {.*"rows_read":49,.*}\n', mailed())
     assert json.loads((place / "night.log").read_text().splitlines()[-1])["rows_read"] == 49
 
 

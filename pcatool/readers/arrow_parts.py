@@ -189,8 +189,8 @@ class ArrowRows(NamedTuple):
         """Return the batch of X (n, d), which was made from `arrays` (cells by column number).
 
         `passthrough` are the numbers of the passthrough columns. With `finite`, no cell of X is NaN or infinite;
-        otherwise the cells are checked. The batch keeps the passthrough columns, and the columns whose numbers float64 may round.
-        The thread that allocated the other columns then frees them, which is cheaper than in another thread.
+        otherwise the cells are checked. The batch keeps the passthrough columns, and the columns whose numbers float64
+        may round. The thread that allocated the other columns then frees them, which is cheaper than in another thread.
         """
         exact = {column: array for column, array in arrays.items() if may_exceed_double(array.type)}
         passed = [arrays[column] for column in passthrough]

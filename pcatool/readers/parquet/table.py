@@ -262,8 +262,8 @@ class ParquetTable:
         """Return the memory of transposing row groups: columns held by each thread, and blocks of rows.
 
         The vector and passthrough columns, which are read by rows meanwhile, count too. So do all numbers of a row
-        group that is transposed in memory: its blocks are freed before the next group is filled, except blocks in use, which
-        count as parts.
+        group that is transposed in memory: its blocks are freed before the next group is filled, except blocks in use,
+        which count as parts.
         """
         d = sum(feature.element is None for feature in features)
         rows, numbers = max(self.group_rows, default=0), self._group_bytes(d)
