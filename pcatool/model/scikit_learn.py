@@ -347,7 +347,9 @@ def _ddof(pca: Any, rows: int, values: Array) -> int:
         )
     if singular.dtype != np.float64:
         return 1
-    return _zero_or_one(rows - float(singular[0]) ** 2 / values[0], "singular_values_ and explained_variance_ fit")
+    return _zero_or_one(
+        rows - float(singular[0]) ** 2 / values[0], "singular_values_ and explained_variance_ agree with"
+    )
 
 
 def _zero_or_one(computed: float, what: str) -> int:
@@ -391,7 +393,7 @@ def _ddof_of_scale(fit: SklearnFit, scale: Array) -> int:
     computed = fit.rows - fit.total * (fit.rows - fit.ddof) / variances_sum
     if np.asarray(fit.pca.components_).dtype != np.float64 and abs(computed) <= SINGLE_PRECISION_TOLERANCE * fit.rows:
         return 0
-    fits = "the PCA was not fitted to the output of the StandardScaler: the sum of its eigenvalues fits"
+    fits = "the PCA was not fitted to the output of the StandardScaler: the sum of its eigenvalues agrees with"
     return _zero_or_one(computed, fits)
 
 

@@ -348,8 +348,8 @@ NOT_TAKEN: dict[str, tuple[Any, type[Exception], str]] = {
     "other rows": (
         Pipeline([("scale", StandardScaler().fit(X)), ("pca", PCA(3).fit(X * 2))]),
         pcatool.ModelError,
-        "the PCA was not fitted to the output of the StandardScaler: the sum of its eigenvalues fits neither ddof 0 "
-        "nor ddof 1; fit the estimator again, with all its steps on the same rows",
+        "the PCA was not fitted to the output of the StandardScaler: the sum of its eigenvalues agrees with "
+        "neither ddof 0 nor ddof 1; fit the estimator again, with all its steps on the same rows",
     ),
 }  # fmt: skip
 
@@ -373,7 +373,7 @@ def test_rows_that_do_not_vary_and_edited_attributes() -> None:
     edited = PCA(2).fit(X)
     edited.explained_variance_ = edited.explained_variance_ * 2
     with pytest.raises(
-        pcatool.ModelError, match="singular_values_ and explained_variance_ fit neither ddof 0 nor ddof 1"
+        pcatool.ModelError, match="singular_values_ and explained_variance_ agree with neither ddof 0 nor ddof 1"
     ):
         pcatool.from_sklearn(edited)
 
