@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, RefusedError, counted, show
+from pcatool.errors import DataError, RefusedError, counted, grouped
 from pcatool.model.model import VarianceTable
 from pcatool.options import parse_components
 from pcatool.progress import doing
@@ -146,8 +146,8 @@ def decide(wish: int | float | str, evidence: Evidence) -> Choice:
         )
     if len(evidence.eigenvalues) < evidence.possible:
         raise RefusedError(
-            f"-k {show(wish)} needs every eigenvalue, but only the largest were computed",
-            f"fit with {ALL_EIGENVALUES}, or give a number with -k",
+            f"rule {wish} needs all eigenvalues, but only the largest {grouped(len(evidence.eigenvalues))} are known",
+            f"fit with {ALL_EIGENVALUES}",
         )
     doing(f"choosing k: {name}")
     rule: Rule = RULES.load(name)

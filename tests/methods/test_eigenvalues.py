@@ -137,8 +137,8 @@ def test_a_model_with_few_eigenvalues_says_which_option_finds_the_others(wide: A
         pcatool.explain_variance(model, threshold=0.999)
     reasons = {verdict.rule: verdict.reason for verdict in compare(_evidence_of(model, 0))}
     assert reasons["kaiser"] == (
-        "-k 'kaiser' needs every eigenvalue, but only the largest were computed; "
-        "fit with --solver covariance and --eigenvalues all, or give a number with -k"
+        f"rule kaiser needs all eigenvalues, but only the largest {len(model.eigenvalues)} are known; "
+        "fit with --solver covariance and --eigenvalues all"
     )
     remedy = "fit with a larger -k, or with --solver covariance and --eigenvalues all"
     assert reasons["0.99"].endswith(f"of the variance, not 0.99; {remedy}")

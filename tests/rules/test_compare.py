@@ -36,7 +36,7 @@ def test_a_rule_that_cannot_be_applied_says_why():
 def test_with_the_leading_eigenvalues_only():
     evidence = spectrum([8, 4], n=100, d=50, rank=2)
     verdicts = compare(evidence)
-    assert all(v.k is None and "needs every eigenvalue" in v.reason for v in verdicts if v.rule != "0.99")
+    assert all(v.k is None and "needs all eigenvalues" in v.reason for v in verdicts if v.rule != "0.99")
 
 
 def test_a_share_that_the_leading_eigenvalues_do_not_reach():
