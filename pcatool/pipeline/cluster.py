@@ -37,7 +37,7 @@ from pcatool.readers.hive_partitions import Partitions
 from pcatool.readers.input_files import ResolvedInputs
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import Input, are_paths
-from pcatool.readers.row_counts import RowCounts
+from pcatool.readers.row_counts import MissingRemedy, RowCounts
 from pcatool.readers.schema import ColumnChoice, NewColumns, SchemaFacts
 from pcatool.readers.splits import Split, group_splits, splits_of
 from pcatool.registry import ENGINES
@@ -221,7 +221,7 @@ class SplitSums(Accumulator[tuple[Split, ...], SplitSum]):
         """
         classes = self.columns.classes
         columns = self.columns if classes is None else self.columns._replace(classes=classes.without_classes())
-        read = rows_of(self.options, inputs, columns, counts, run_serially, "")
+        read = rows_of(self.options, inputs, columns, counts, run_serially, MissingRemedy(use=False, exclude=False))
         try:
             resources = FitResources(labels=read.labels, small=0)
             return sums_of(read.rows, read.features, self.options, resources, triangular=self.triangular)

@@ -25,7 +25,7 @@ from pcatool.progress import FitCounts, Reporter
 from pcatool.readers.base import rows_at_once
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import MODEL_SUFFIX, STDIN
-from pcatool.readers.row_counts import RowCounts
+from pcatool.readers.row_counts import MissingRemedy, RowCounts
 from pcatool.readers.rows import USES_INCOMPLETE, rows_to_fit
 from pcatool.readers.schema import ColumnChoice
 from pcatool.readers.streams import read_whole
@@ -85,18 +85,12 @@ class Job(NamedTuple):
         memory = self.options.memory
         return parse_size(memory) if memory is not None else max(free_bytes() // 2, SMALL_JOB)
 
-    def remedy(self, columns: ColumnChoice) -> str:
-        """Return the hint of the error for missing cells in `columns`: the options that allow missing cells."""
-        drop = "give --missing drop to leave out rows with missing cells"
+    def remedy(self, features: int) -> MissingRemedy:
+        """Return the remedy of the error for missing cells in a table with this number of features."""
         if self.columns_of_model is not None:
-            return drop
-        ways = [drop]
-        if self.options.method == "pca" and self.options.weights is None:
-            ways.append("--missing mean or em to use these rows")
-        if len(columns.features) > 1:
-            ways.append("-x to leave out a column")
-        *others, last = ways
-        return f"{', '.join(others)}, or {last}" if others else last
+            return MissingRemedy(use=False, exclude=False)
+        use = self.options.method == "pca" and self.options.weights is None
+        return MissingRemedy(use, exclude=features > 1)
 
 
 # --- rows ---
@@ -122,7 +116,7 @@ def open_rows(job: Job, inputs: Inputs, counts: RowCounts, run: Runner) -> FitRo
         table, items = table_to_fit(inputs, job.options, job.select, counts, job.reporter, run)
         return FitRows(None, items, None, table)
     columns = columns_of(job, inputs, run)
-    return rows_of(job.options, inputs, columns, counts, run, job.remedy(columns))
+    return rows_of(job.options, inputs, columns, counts, run, job.remedy(len(columns.features)))
 
 
 def columns_of(job: Job, inputs: Inputs, run: Runner) -> ColumnChoice:
@@ -140,11 +134,11 @@ def columns_of(job: Job, inputs: Inputs, run: Runner) -> ColumnChoice:
 
 
 def rows_of(
-    o: FitOptions, inputs: Inputs, columns: ColumnChoice, counts: RowCounts, run: Runner, remedy: str
+    o: FitOptions, inputs: Inputs, columns: ColumnChoice, counts: RowCounts, run: Runner, remedy: MissingRemedy
 ) -> FitRows:
     """Return the rows of a fit in blocks, for columns that are already chosen.
 
-    Rows read are added to `counts`. `remedy` is the hint of the error for missing cells; `run` maps over batches.
+    Rows read are added to `counts`. `remedy` returns the hint of the error for missing cells; `run` maps over batches.
     """
     rows = rows_to_fit(inputs, columns, o.missing, counts, weighted=o.weights is not None, remedy=remedy, run=run)
     return FitRows(columns, columns.features, labels_of(columns), recut(rows, columns.width))
@@ -153,7 +147,9 @@ def rows_of(
 def read_blocks(job: Job, inputs: Inputs, run: Runner) -> Iterator[Array]:
     """Choose the columns of a job, and return its rows in blocks, without adding to any row counts."""
     columns = columns_of(job, inputs, run)
-    blocks: Iterator[Array] = rows_of(job.options, inputs, columns, RowCounts(), run, job.remedy(columns)).rows
+    blocks: Iterator[Array] = rows_of(
+        job.options, inputs, columns, RowCounts(), run, job.remedy(len(columns.features))
+    ).rows
     return blocks
 
 
@@ -253,7 +249,7 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
             columns, fitted = ready.columns, ready.fit()
     except DataError as error:
         if options.missing == "drop" and counts.rows and counts.incomplete == counts.rows:
-            raise counts.error("give -x to leave out columns, since --missing drop leaves no row") from None
+            raise counts.error(job.remedy(counts.features), dropped=True) from None
         if isinstance(error, NoRows) and counts.rows and options.weights:
             rows = "row" if options.missing != "drop" or not counts.incomplete else "complete row"
             raise DataError(
@@ -372,7 +368,7 @@ def _sums_of_splits(
     counts.join(summed.record.row_counts)
     summed.record.report(inputs, job.reporter)
     if options.missing == "error" and counts.incomplete:
-        raise counts.error(job.remedy(columns))
+        raise counts.error(job.remedy(len(columns.features)))
     return summed.sums
 
 

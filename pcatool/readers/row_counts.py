@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import DataError, counted, grouped, show
+from pcatool.errors import DataError, counted, grouped, leave_out_all, show
 from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.census import group_by_pattern
 from pcatool.readers.base import Batch
 
-__all__ = ["IncompleteCells", "RowCounts", "TripleCounts"]
+__all__ = ["IncompleteCells", "MissingRemedy", "RowCounts", "TripleCounts"]
 
 # Places named in an error; further places are only counted.
 FIRST_PLACES = 3
@@ -52,6 +52,31 @@ def _patterns(missing: NDArray[np.bool_]) -> dict[bytes, int]:
     first, group = group_by_pattern(~missing)
     packed = np.packbits(missing[first], axis=1)
     return {bits.tobytes(): int(count) for bits, count in zip(packed, np.bincount(group), strict=True)}
+
+
+class MissingRemedy(NamedTuple):
+    """The options with which a fit can use a table with missing cells, for the remedy of an error."""
+
+    use: bool  # --missing mean and em can use incomplete rows
+    exclude: bool  # -x can leave out a feature
+
+    def text(self, *, drop: bool = True, features: bool = True, empty: Sequence[str] = ()) -> str:
+        """Return the remedy: all ways to use the table.
+
+        `drop`: a row is complete. `features`: the missing cells are in features, not only in labels or weights. `empty`
+        are the features without a value, with which no --missing is possible.
+        """
+        if empty and self.exclude and features:
+            return leave_out_all(empty)
+        ways = ["give --missing drop to leave out rows with missing cells"] if drop else []
+        if self.use and features and not empty:
+            ways.append(f"{'' if ways else 'give '}--missing mean or em to use these rows")
+        if self.exclude and features:
+            ways.append(f"{'' if ways else 'give '}-x to leave out {'a column' if drop else 'columns'}")
+        if not features or not ways:
+            ways.append("correct these cells")
+        *others, last = ways
+        return f"{', '.join(others)}, or {last}" if others else last
 
 
 class TripleCounts(NamedTuple):
@@ -130,8 +155,18 @@ class RowCounts:
         d = len(self.names)
         return [([self.names[j] for j in _ones(bits, d)], rows) for bits, rows in self.patterns.most_common(most)]
 
-    def error(self, remedy: str) -> DataError:
-        """Return the error that refuses incomplete rows, with columns, counts and the first places."""
+    def error(self, remedy: MissingRemedy, *, dropped: bool = False) -> DataError:
+        """Return the error that refuses incomplete rows, with columns, counts and the first places.
+
+        `dropped`: --missing drop was given, and leaves no row.
+        """
+        empty = [name for name in self.names if self.cells[name] == self.rows]
+        labels = set(self.names[self.features :])
+        advice = remedy.text(
+            drop=self.incomplete < self.rows,
+            features=self.missing > 0 and labels.isdisjoint(empty),
+            empty=empty,
+        )
         worst = _by_vector(self.cells.most_common())
         columns = ", ".join(f"{grouped(count)} in {_columns_text(names)}" for names, count in worst[:5])
         others = sum(len(names) for names, _ in worst[5:])
@@ -140,7 +175,7 @@ class RowCounts:
         return DataError(
             f"{grouped(self.incomplete)} of {grouped(self.rows)} rows {has} missing cells: {columns}{more}; "
             f"the first incomplete {'row is' if len(self.places) == 1 else 'rows are'} in {_list_places(self.places)}",
-            remedy,
+            f"{'--missing drop leaves no row: ' if dropped else ''}{advice}",
         )
 
 

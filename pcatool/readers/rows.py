@@ -22,7 +22,7 @@ from pcatool.errors import BadCell, DataError, PcatoolError, reword_for_only_fea
 from pcatool.readers.base import Batch, Part, RoundedCell, Table, all_finite, bad_cell_remedy, has_above_2_53
 from pcatool.readers.inputs import Inputs, Piece
 from pcatool.readers.labels import Classes
-from pcatool.readers.row_counts import IncompleteCells, RowCounts
+from pcatool.readers.row_counts import IncompleteCells, MissingRemedy, RowCounts
 from pcatool.readers.schema import ColumnChoice
 
 __all__ = [
@@ -240,7 +240,7 @@ def rows_to_fit(
     counts: RowCounts,
     *,
     weighted: bool,
-    remedy: str,
+    remedy: MissingRemedy,
     run: Runner = run_serially,
 ) -> Iterator[Array]:
     """Yield the rows for a fit as arrays X (n, d); `policy` (--missing) says what becomes of rows with missing cells.
@@ -252,7 +252,7 @@ def rows_to_fit(
 
     def check(batch: CheckedBatch) -> None:
         if policy == "error":
-            refuse_incomplete(batch, chosen, remedy)
+            refuse_incomplete(batch, chosen, remedy.text())
         if weighted:
             _check_weights(batch, chosen.names[-1], missing=policy in USES_INCOMPLETE or batch.incomplete is None)
 
