@@ -22,10 +22,10 @@ from pcatool.options.fields import given_flags
 from pcatool.pipeline.fit import Job, no_effect, older_model, sums_of_job
 from pcatool.progress import Reporter, doing
 from pcatool.readers.base import Column
+from pcatool.readers.column_names import ColumnNames, find_columns, vector_element
 from pcatool.readers.opener import MODEL, OpenedInput
 from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
 from pcatool.readers.row_counts import RowCounts
-from pcatool.readers.select_columns import ColumnNames, find_columns, vector_element
 
 __all__ = [
     "Combined",

@@ -15,7 +15,8 @@ from pcatool.errors import DataError, show
 from pcatool.options import NULLS
 from pcatool.readers.arrow_columns import codes_and_texts
 from pcatool.readers.base import Batch, Column, all_finite
-from pcatool.readers.select_columns import check_duplicates, find_columns, marked_number_error
+from pcatool.readers.column_names import find_columns
+from pcatool.readers.select_columns import check_duplicates, marked_number_error
 
 __all__ = ["Classes", "LabelColumns", "TextLabels", "find_labels", "texts_of"]
 

@@ -12,14 +12,13 @@ from pcatool.errors import DataError, UsageError, counted, grouped, listed, show
 from pcatool.options import FitOptions, SelectOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import Column, Feature, Table
+from pcatool.readers.column_names import find_columns, vector_element
 from pcatool.readers.labels import Classes, LabelColumns, find_labels
 from pcatool.readers.select_columns import (
     choose_features,
-    find_columns,
     find_triples,
     find_weights,
     match_features,
-    vector_element,
 )
 
 __all__ = ["ColumnChoice", "FirstInput", "NewColumns", "Schema", "SchemaFacts"]
