@@ -16,6 +16,7 @@ from pcatool.progress import Reporter
 
 __all__ = [
     "CSV_OPTIONS",
+    "SEPARATORS",
     "Batch",
     "Column",
     "Feature",
@@ -112,6 +113,10 @@ def note_without_effect(options: TableOptions, names: Collection[str], what: str
     flags = ["--no-header" if f.name == "header" else f.metadata["flag"].names[-1] for f in given]
     if flags:
         reporter.note(f"{', '.join(flags)} {'has' if len(flags) == 1 else 'have'} no effect on {what}")
+
+
+# Usual separators of text tables, and the value of -d for each.
+SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 
 
 class Column(NamedTuple):

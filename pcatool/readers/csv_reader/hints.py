@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from pcatool.errors import DataError, exclusion, leave_out, null_option, show
 from pcatool.options import TableOptions
-from pcatool.readers.base import Column, Feature, bad_cell_remedy
+from pcatool.readers.base import SEPARATORS, Column, Feature, bad_cell_remedy
 from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 from pcatool.registry import READERS
 
@@ -24,7 +24,6 @@ __all__ = [
     "MOST_CELLS_EXAMINED",
     "PLAIN_NUMBERS_REMEDY",
     "READ_WITH",
-    "SEPARATORS",
     "OtherCells",
     "ReadAgain",
     "check_is_table",
@@ -39,8 +38,6 @@ __all__ = [
 ]
 
 READ_WITH = "read the table with "  # begins a remedy that names options
-# Usual separators, and the value of -d for each.
-SEPARATORS = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 PLAIN_NUMBERS_REMEDY = "write numbers with ASCII digits and signs only, as in -1.5e3"
 
 # Unicode hyphens and minus signs.
@@ -399,13 +396,20 @@ def empty_table_error(name: str, options: TableOptions) -> DataError:
 
 
 def ragged_row_error(
-    place: str, cells: Sequence[str], width: int, rows: ReadAgain, dialect: Dialect, first_below_header: bool | None
+    place: str,
+    cells: Sequence[str],
+    width: int,
+    rows: ReadAgain,
+    dialect: Dialect,
+    first_below_header: bool | None,
+    *,
+    without_end: bool,
 ) -> DataError:
     """Return the error, with a remedy, for a row `cells` whose number of fields is not `width`.
 
     `place` names the file and the line. `width` is that of the header, or of the first row if there is no header.
     `rows` reads all rows of the chunk again. `first_below_header`: whether the chunk begins directly below the header;
-    None if there is no header.
+    None if there is no header. `without_end`: the row is the last of the input, and has no line end.
     """
     there = f"{len(cells)} field" + ("s" if len(cells) != 1 else "")
     expected = f"but the {'first row' if first_below_header is None else 'header'} has {width}"
@@ -416,17 +420,34 @@ def ragged_row_error(
         error.add_remedy("if the line is a comment, add --comment '#'")
     elif first_below_header and len(cells) == width + 1 and (remedy := _remedy_for_longer_rows(rows(), width, dialect)):
         error.add_remedy(remedy)
+    elif without_end and len(cells) < width:
+        error.add_remedy("this is the last line, and it has no line end: the file may be cut off")
     elif width == 1 and first_below_header is not None:
         error.add_remedy(
             "if the first line is a title, add --skip-lines 1; if the first line begins with '#', add --comment '#'"
         )
     else:
-        error.add_remedy(f"correct the row, or {_other_separator(rows(), dialect)}")
+        every = rows()
+        first_fits = not first_below_header or len(every[0]) == width
+        if not first_fits and _has_decimal_commas(every[0], width, dialect):
+            error.add_remedy(
+                "if the numbers have decimal commas, write the table with another separator, such as ';', and give "
+                "-d ';' --decimal ','"
+            )
+        else:
+            other = _other_separator(every, dialect, sure=first_fits and width > 1)
+            error.add_remedy(f"correct the row{other and f', or {other}'}")
     return error
 
 
-def _other_separator(rows: Sequence[Sequence[str]], dialect: Dialect) -> str:
-    """Return the advice to read the table with another separator.
+def _has_decimal_commas(cells: Sequence[str], width: int, dialect: Dialect) -> bool:
+    """Whether a row of about twice `width` fields may hold numbers that their decimal commas cut in two."""
+    digits = sum(re.fullmatch(r"\s*[+-]?[0-9]+\s*", cell, re.ASCII) is not None for cell in cells)
+    return dialect.delimiter == "," and 3 * width <= 2 * len(cells) <= 4 * width and 2 * digits > len(cells)
+
+
+def _other_separator(rows: Sequence[Sequence[str]], dialect: Dialect, *, sure: bool) -> str:
+    """Return the advice to read the table with another separator; with `sure`, "" unless the separator is known.
 
     The advice names a usual separator that every row has equally often, if there is one.
     """
@@ -435,7 +456,7 @@ def _other_separator(rows: Sequence[Sequence[str]], dialect: Dialect) -> str:
             counts = {sum(cell.count(separator) for cell in row) for row in rows}
             if len(counts) == 1 and counts != {0}:
                 return f"{READ_WITH}-d {spelled}"
-    return "give another separator with -d"
+    return "" if sure else "give another separator with -d"
 
 
 def _remedy_for_longer_rows(rows: Sequence[Sequence[str]], width: int, dialect: Dialect) -> str | None:

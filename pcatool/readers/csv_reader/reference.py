@@ -61,7 +61,8 @@ def parse(
         place = f"{name}, line {line}"
         if len(cells) != width:
             first = None if line_below_header is None else chunk.first_line == line_below_header
-            raise ragged_row_error(place, cells, width, rows, dialect, first)
+            last = len(values) + 1 == chunk.rows and not chunk.data.endswith((b"\n", b"\r"))
+            raise ragged_row_error(place, cells, width, rows, dialect, first, without_end=last)
         row = [_value(written[f.column], f, dialect) for f in features]
         if None in row:
             feature = features[row.index(None)]

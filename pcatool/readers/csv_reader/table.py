@@ -14,7 +14,7 @@ from pcatool.arrays import Array, Runner, block_rows, run_serially
 from pcatool.errors import DataError, show
 from pcatool.options import BLANKS, TableOptions
 from pcatool.progress import Reporter
-from pcatool.readers.base import Batch, Column, Feature, Part, RoundedCell, above_2_53, first_rounded
+from pcatool.readers.base import SEPARATORS, Batch, Column, Feature, Part, RoundedCell, above_2_53, first_rounded
 from pcatool.readers.csv_reader.chunk_parser import TEXT, WIDE, ArrowCsv, ChunkParser, empty_columns, read_wide
 from pcatool.readers.csv_reader.count_missing import cells_at, count_in_text
 from pcatool.readers.csv_reader.dialect import Dialect
@@ -22,7 +22,6 @@ from pcatool.readers.csv_reader.hints import (
     MOST_CELLS_EXAMINED,
     PLAIN_NUMBERS_REMEDY,
     READ_WITH,
-    SEPARATORS,
     OtherCells,
     check_is_table,
     check_text,

@@ -77,7 +77,33 @@ def test_a_row_of_another_width_names_the_likely_separator(separator: str, optio
     with pytest.raises(DataError, match=f"correct the row, or read the table with {option}$"):
         read(write(tmp_path, "\n".join(rows).replace("|", separator)))
     with pytest.raises(DataError, match=r"correct the row, or give another separator with -d$"):
-        read(write(tmp_path, "a,b\n1;2,2\n3\n"))
+        read(write(tmp_path, "a,b\n1;2\n3,3\n"))
+
+
+def test_no_other_separator_is_advised_if_the_first_row_fits(tmp_path: Path) -> None:
+    for row in ("3", "3,4,5", "1,2,3,4"):
+        with pytest.raises(DataError, match=r"line 3: the row has . fields?, but the header has 2; correct the row$"):
+            read(write(tmp_path, f"a,b\n1,2\n{row}\n"))
+    with pytest.raises(DataError, match=r"line 2: the row has 1 field, but the first row has 2; correct the row$"):
+        read(write(tmp_path, "1,2\n3\n"), header=False)
+
+
+def test_numbers_that_decimal_commas_cut_in_two(tmp_path: Path) -> None:
+    advice = "if the numbers have decimal commas, write the table with another separator, such as ';', and give -d ';'"
+    with pytest.raises(DataError, match=f"the row has 7 fields, but the header has 4; {advice} --decimal ','$"):
+        read(write(tmp_path, "id,a,b,c\n1,2,5,3,5,4,5\n2,2,6,3,5,4,5\n"))
+    for row in ("p,q,r,s", "1,2,3,4,5,6"):
+        with pytest.raises(DataError, match=r"correct the row, or give another separator with -d$"):
+            read(write(tmp_path, f"a,b\n{row}\n1,2\n"))
+
+
+def test_a_last_line_that_is_cut_off(tmp_path: Path) -> None:
+    cut_off = "this is the last line, and it has no line end: the file may be cut off$"
+    with pytest.raises(DataError, match=f"line 3: the row has 1 field, but the header has 2; {cut_off}"):
+        read(write(tmp_path, "a,b\n1,2\n3"))
+    for rows in ("1,2\n3\n", "1,2\n3\n4,5", "1,2\n3,4,5"):
+        with pytest.raises(DataError, match=r"correct the row$"):
+            read(write(tmp_path, f"a,b\n{rows}"))
 
 
 def test_a_dressed_cell_among_numbers_is_named_by_its_line(tmp_path: Path) -> None:
