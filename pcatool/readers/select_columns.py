@@ -19,7 +19,7 @@ from pcatool.errors import (
 )
 from pcatool.options import SelectOptions
 from pcatool.progress import Reporter
-from pcatool.readers.base import Column, Feature
+from pcatool.readers.base import SEPARATORS, Column, Feature
 from pcatool.readers.column_names import find_columns, find_elements, places_of, vector_element
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "match_features",
 ]
 
+CHECK_CUTTING = "check -d and --skip-lines, if the names do not look right"
 WITH_OTHERS = "give -c with this column and the other features"
 
 
@@ -145,7 +146,8 @@ def choose_features(
         numbers = any(column.kind == "number" for column in columns)
         what = "no column is left as a feature" if named or numbers else "no column holds numbers"
         there = f"the columns are: {listed(c.name for c in columns)}" if columns else "the table has no columns"
-        raise DataError(f"{where}: {what}", _numbers_as_text_remedy(columns) or there)
+        remedy = _numbers_as_text_remedy(columns) or f"{there}; {_no_feature_remedy(columns, options, numbers=numbers)}"
+        raise DataError(f"{where}: {what}", remedy)
     repeated = [name for name, count in Counter(f.name for f in features.values()).items() if count > 1]
     if repeated:
         raise DataError(
@@ -166,6 +168,18 @@ def _numbers_as_text_remedy(columns: Sequence[Column]) -> str:
         f"give -c '{terms}' to read the numbers that are stored as text ({columns[written[0]].arrow_type}) in "
         f"{listed(named)}"
     )
+
+
+def _no_feature_remedy(columns: Sequence[Column], options: SelectOptions, *, numbers: bool) -> str:
+    """Return the remedy for a table without features; `numbers`: a column holds numbers."""
+    if options.columns and options.exclude:
+        return "-x leaves out all columns of -c: remove -c or -x"
+    if numbers:
+        return "name fewer columns with -x" if options.exclude else "name other columns with -c"
+    if any(column.arrow_type for column in columns):
+        return "store the values as numbers"
+    found = [mark for mark in SEPARATORS if len(columns) == 1 and mark in columns[0].name]
+    return f"the only column name contains {show(found[0])}: give -d {SEPARATORS[found[0]]}" if found else CHECK_CUTTING
 
 
 def _note_booleans(

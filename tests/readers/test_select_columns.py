@@ -40,6 +40,25 @@ def test_features() -> None:
     assert chosen([], ["v*", "a"]) == ["none"]
 
 
+TEXTS, STORED = [Column("n", "text", "p"), Column("m", "text", "q")], [Column("n", "text", "p", arrow_type="string")]
+NO_FEATURE = {
+    "-x leaves out all columns of -c: remove -c or -x": (["a"], ["a"], TABLE),
+    "name fewer columns with -x": ([], ["*"], TABLE),
+    "check -d and --skip-lines, if the names do not look right": ([], [], TEXTS),
+    "the only column name contains ',': give -d ','": ([], [], [Column("n,m", "text", "p,q")]),
+    "the only column name contains '\\t': give -d tab": ([], [], [Column("n\tm", "text", "p\tq")]),
+    "store the values as numbers": ([], [], STORED),
+}
+
+
+@pytest.mark.parametrize("remedy", NO_FEATURE)
+def test_without_features_the_likely_cause_is_named(remedy: str) -> None:
+    columns, exclude, table = NO_FEATURE[remedy]
+    with pytest.raises(DataError, match="the columns are: ") as caught:
+        chosen(columns, exclude, table)
+    assert caught.value.remedy.endswith(f"; {remedy}")
+
+
 def test_a_column_of_other_use_is_left_out_by_its_place() -> None:
     """Its number may be another column's name."""
     table = [Column("1"), Column("w"), Column("2"), Column("3")]
