@@ -78,13 +78,13 @@ def parse_components(text: str | int | float) -> int | float | str:
             raise UsageError(f"-k {show(word)}: {name} takes no number", f"give -k {name}")
         return word
     percent = re.fullmatch(r"([0-9]{1,2}(?:\.[0-9]+)?)\s*%", word, re.ASCII)
-    raise UsageError(
-        f"-k {show(word)} is not a number of components",
-        f"for {percent[1]}% of the variance, give {float(percent[1]) / 100:g}"
-        if percent and float(percent[1])
-        else "give a whole number above 0, a share of the variance between 0 and 1 such as 0.99, "
-        f"or a rule: {', '.join(RULES)}",
-    )
+    remedy = "give a whole number above 0, a share of the variance between 0 and 1 such as 0.99, "
+    remedy += f"or a rule: {', '.join(RULES)}"
+    if percent and float(percent[1]):
+        remedy = f"for {percent[1]}% of the variance, give {float(percent[1]) / 100:g}"
+    elif re.fullmatch(r"1\.0*|100\s*%", word, re.ASCII):
+        remedy = "give -k all for all of the variance, or -k 1 for one component"
+    raise UsageError(f"-k {show(word)} is not a number of components", remedy)
 
 
 def is_components(value: object) -> bool:

@@ -143,3 +143,9 @@ def test_a_new_rule_for_any_method_is_allowed_and_named(monkeypatch: pytest.Monk
     monkeypatch.setitem(RULES.entries, "new", Entry("pcatool.rules.all:everything", ""))
     with pytest.raises(UsageError, match="the rule is made for linear PCA of complete tables"):
         check_rule("new", "kernel")
+
+
+@pytest.mark.parametrize("text", ["1.0", 1.0, "1.", "100%", "100 %"])
+def test_all_of_the_variance(text: str | float) -> None:
+    with pytest.raises(UsageError, match="give -k all for all of the variance, or -k 1 for one component"):
+        parse_components(text)
