@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from shlex import quote
 
 from pcatool.errors import (
     DataError,
@@ -32,6 +33,8 @@ __all__ = [
     "match_features",
 ]
 
+# A number with a unit of letters that --strip can remove: E is a letter of numbers.
+NUMBER_WITH_UNIT = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)*(\s?[^\W\deE_]{1,4})")
 CHECK_CUTTING = "check -d and --skip-lines, if the names do not look right"
 WITH_OTHERS = "give -c with this column and the other features"
 
@@ -249,6 +252,8 @@ def _features(
             if column.numbers_in_text == "some":
                 what = f"column {show(column.name)} mixes text and numbers ({first}){stored}"
                 remedy += _or_leave_out(i, columns)
+            elif not column.arrow_type and (unit := NUMBER_WITH_UNIT.fullmatch(column.example)):
+                remedy += f", or give --strip {quote(unit[1])} to remove the unit"
             raise DataError(f"{where}: {what}", remedy)
         hint = f"; to use this column as 0 and 1, {WITH_OTHERS}" if column.kind == "boolean" else ""
         if column.numbers_in_text == "all":

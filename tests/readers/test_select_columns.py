@@ -59,6 +59,24 @@ def test_without_features_the_likely_cause_is_named(remedy: str) -> None:
     assert caught.value.remedy.endswith(f"; {remedy}")
 
 
+@pytest.mark.parametrize(
+    ("cell", "option"),
+    [("10.070 mm", "--strip ' mm'"), ("-5kg", "--strip kg"), ("1,5 µm", "--strip ' µm'"), ("1e", ""), ("x5", "")],
+)
+def test_numbers_with_a_unit(cell: str, option: str, tmp_path: Path) -> None:
+    remedy = "name only columns of numbers" + (option and f", or give {option} to remove the unit")
+    with pytest.raises(DataError, match="holds no numbers") as caught:
+        chosen(["n"], table=[Column("n", "text", cell)])
+    assert caught.value.remedy == remedy
+    with pytest.raises(DataError, match=r"name only columns of numbers$"):
+        chosen(["n"], table=[Column("n", "text", cell, arrow_type="string")])
+
+
+def test_a_unit_is_removed_as_the_error_says(tmp_path: Path) -> None:
+    file = write(tmp_path, "n,b\n10.07 mm,1\n9 mm,2\n")
+    assert read(file, columns=["n"], strip=" mm").X[:, 0].tolist() == [10.07, 9]
+
+
 def test_a_column_of_other_use_is_left_out_by_its_place() -> None:
     """Its number may be another column's name."""
     table = [Column("1"), Column("w"), Column("2"), Column("3")]
