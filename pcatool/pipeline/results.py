@@ -283,7 +283,8 @@ def results_of(plan: ResultsPlan, inputs: Inputs, engine: EngineOptions, reporte
 
         read = partial(rows_of_triples, inputs, options, model, row_counts, reporter)
     else:
-        read = partial(checked_batches, inputs, choice, row_counts, eager=True, check=check)
+        allow = "--missing keep" if scorer.work.policy == "error" else ""
+        read = partial(checked_batches, inputs, choice, row_counts, eager=True, check=check, allow=allow)
 
     def batches(run: Runner) -> Iterator[PlacedBatch]:
         first_row = 0

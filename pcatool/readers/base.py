@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple, Protocol
@@ -29,6 +30,7 @@ __all__ = [
     "first_rounded",
     "has_above_2_53",
     "note_without_effect",
+    "reword_null_value",
     "rows_at_once",
 ]
 
@@ -113,6 +115,14 @@ def note_without_effect(options: TableOptions, names: Collection[str], what: str
     flags = ["--no-header" if f.name == "header" else f.metadata["flag"].names[-1] for f in given]
     if flags:
         reporter.note(f"{', '.join(flags)} {'has' if len(flags) == 1 else 'have'} no effect on {what}")
+
+
+def reword_null_value(text: str, option: str) -> str:
+    """Return a remedy for bad cells whose advice to give --null-value also gives `option`, such as `--missing drop`.
+
+    Without the option, the cells would be refused again, as missing.
+    """
+    return re.sub(r" (if the (?:value|texts?) stands? for .*? cells?\b)", rf" and {option} \1", text)
 
 
 # Usual separators of text tables, and the value of -d for each.

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,16 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, run_serially
 from pcatool.errors import BadCell, DataError, PcatoolError, reword_for_only_feature, show
-from pcatool.readers.base import Batch, Part, RoundedCell, Table, all_finite, bad_cell_remedy, has_above_2_53
+from pcatool.readers.base import (
+    Batch,
+    Part,
+    RoundedCell,
+    Table,
+    all_finite,
+    bad_cell_remedy,
+    has_above_2_53,
+    reword_null_value,
+)
 from pcatool.readers.inputs import Inputs, Piece
 from pcatool.readers.labels import Classes
 from pcatool.readers.row_counts import IncompleteCells, MissingRemedy, RowCounts
@@ -97,6 +107,7 @@ class CheckedReading(NamedTuple):
     numbers: Mapping[float, str]  # values that count as missing, with their spelling
     report: bool  # count spellings and patterns of missing cells
     check: Callable[[CheckedBatch], None] | None  # raises where a batch must not be used
+    allow: str  # option without which missing cells are refused, for remedies; "" if they are not refused
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -116,6 +127,8 @@ class CheckedReading(NamedTuple):
         except PcatoolError as error:
             if len(self.chosen.features) == 1:
                 error.reword(reword_for_only_feature)
+            if self.allow:
+                error.reword(partial(reword_null_value, option=self.allow))
             return ParsedPiece(piece.position, error=self.inputs.bad_files.skippable_error(piece.position, error))
 
     def _read(self, position: int, table: Table, part: Part) -> ParsedPiece:
@@ -155,6 +168,7 @@ def checked_batches(
     eager: bool,
     report: bool = False,
     check: Callable[[CheckedBatch], None] | None = None,
+    allow: str = "",
     run: Runner = run_serially,
 ) -> Iterator[CheckedBatch]:
     """Yield all rows of all inputs in order, with incomplete rows marked; adds rows and missing cells to `counts`.
@@ -162,10 +176,11 @@ def checked_batches(
     The inputs are cut into parts in the calling thread; `run` parses the parts, in threads or in turn. With `report`,
     `counts` also counts spellings and patterns of missing cells. `check` is called only where an input counts as a
     whole (`Inputs.by_file`), and an error that `check` raises makes the input bad; elsewhere the caller checks the
-    batches. Raises DataError for a cell that cannot be read or is infinite.
+    batches. `allow` is the option, such as `--missing drop`, without which missing cells are refused: a remedy that
+    names --null-value names `allow`, too. Raises DataError for a cell that cannot be read or is infinite.
     """
     types, check = inputs.columns.passthrough_types(chosen.passthrough), check if inputs.by_file else None
-    reading = CheckedReading(inputs, chosen, types, numbers_for_missing(inputs.nulls), report, check)
+    reading = CheckedReading(inputs, chosen, types, numbers_for_missing(inputs.nulls), report, check, allow)
 
     def read(of: Inputs) -> Iterator[ParsedPiece]:
         pieces = of.stream.pieces(chosen, eager=eager, run=run)
@@ -256,8 +271,8 @@ def rows_to_fit(
         if weighted:
             _check_weights(batch, chosen.names[-1], missing=policy in USES_INCOMPLETE or batch.incomplete is None)
 
-    report = policy != "error"
-    for batch in checked_batches(inputs, chosen, counts, eager=False, report=report, check=check, run=run):
+    report, allow = policy != "error", "--missing drop" if policy == "error" else ""
+    for batch in checked_batches(inputs, chosen, counts, eager=False, report=report, check=check, allow=allow, run=run):
         if policy == "error" and counts.incomplete:
             continue
         dropped = None if policy in USES_INCOMPLETE else batch.incomplete

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -63,10 +65,10 @@ CELL = "t.csv, line 3, column 'a': 'x' is not a number; correct the cell, "
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ("a", f'{CELL}or give null_value="x" if the value stands for a missing cell'),
+        ("a", f'{CELL}or give null_value="x" and missing="drop" if the value stands for a missing cell'),
         (
             "a,b",
-            f'{CELL}give null_value="x" if the value stands for a missing cell, '
+            f'{CELL}give null_value="x" and missing="drop" if the value stands for a missing cell, '
             'or leave the column out with exclude="a"',
         ),
     ],
@@ -80,6 +82,29 @@ def test_the_only_feature_cannot_be_left_out(columns: str, said: str, tmp_path: 
     with pytest.raises(pcatool.DataError) as caught:
         pcatool.fit(table, columns=columns)
     assert ("exclude to leave out a column" in str(caught.value)) == (columns == "a,b")
+
+
+def remedy_of(function: Callable[..., object], *given: object, **settings: Any) -> str:
+    with pytest.raises(pcatool.DataError) as caught:
+        function(*given, **settings)
+    return caught.value.remedy
+
+
+def test_a_value_for_a_missing_cell_comes_with_what_to_do_about_it(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,1\nx,2\n3,4\ny,5\n")
+    (tmp_path / "v.csv").write_text("a,b\n1,1\nx,2\n3,4\n")
+    both = 'give null_value="x" null_value="y" and missing="drop" if the texts stand for missing cells'
+    assert both in remedy_of(pcatool.fit, tmp_path / "t.csv")
+    model = pcatool.fit(tmp_path / "t.csv", null_value=["x", "y"], missing="mean", components=1)
+    assert "and missing=" not in remedy_of(pcatool.fit, tmp_path / "v.csv", missing="em")
+    assert "and missing=" not in remedy_of(pcatool.transform, model, tmp_path / "v.csv")
+    model = pcatool.fit(pa.table({"a": [1.0, 2.0], "b": [3.0, 1.0]}), components=1)
+    assert 'null_value="x" and missing="keep" if the value' in remedy_of(pcatool.transform, model, tmp_path / "v.csv")
+
+
+def test_a_line_of_totals_is_no_data(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,1\n3,4\nTotal,5\n")
+    assert remedy_of(pcatool.fit, tmp_path / "t.csv").startswith("if the line holds totals, delete the line; else ")
 
 
 def test_the_first_incomplete_rows_are_listed_by_file(tmp_path: Path) -> None:

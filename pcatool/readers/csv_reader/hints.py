@@ -70,6 +70,8 @@ MARKED_NUMBER = re.compile(rf"[-+0-9.,'_eE{SYMBOLS}{PADDING}\u2019]*[0-9][-+0-9.
 IP_ADDRESS = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 # Most cells of all other columns together that are examined: an error message must not take seconds.
 MOST_CELLS_EXAMINED = 20_000
+# Texts that begin a line of totals below a table.
+TOTALS = ("total", "totals", "grand total", "sum")
 # Most texts in a column of numbers that may all mean a missing cell.
 MOST_SPELLINGS = 3
 # Most columns that a remedy names to be left out; with more of them the remedy is likely wrong for the table.
@@ -302,6 +304,8 @@ def remedy_for_cell(cell: str, feature: Feature, features: Sequence[Feature], di
         return PLAIN_NUMBERS_REMEDY
     if cell.strip("\ufeff").strip() == feature.name.strip():
         return "this line seems to repeat the header, as in joined files: delete the line, or give each file by itself"
+    if cell.strip().rstrip(":").lower() in TOTALS:
+        return f"if the line holds totals, delete the line; else {bad_cell_remedy(cell, feature.name, feature.column)}"
     mixture = _remedy_for_mixture(cell, feature, column, dialect)
     return mixture or bad_cell_remedy(cell, feature.name, feature.column)
 
@@ -323,7 +327,7 @@ def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dial
         several = "the texts stand for missing cells"
         missing = f"{' '.join(options)} if {several if len(spellings) > 1 else 'the text stands for a missing cell'}"
     else:
-        missing = "--null-value with each text that stands for a missing cell"
+        missing = "--null-value with each text if the texts stand for missing cells"
     return (
         f"the column mixes text and numbers, such as {show(numbers[0])}: correct the cells, give {missing}, or "
         f"{leave_out(feature.name, feature.column)}"

@@ -216,7 +216,7 @@ def test_a_null_marker_is_shown_ready_to_type(text: str, tmp_path: Path) -> None
 def test_few_null_markers_are_shown_and_many_are_not(tmp_path: Path) -> None:
     for texts, option in (
         (["x", "y"], "--null-value x --null-value y if the texts stand for missing cells"),
-        (["v", "w", "x", "y"], "--null-value with each text that stands for a missing cell"),
+        (["v", "w", "x", "y"], "--null-value with each text if the texts stand for missing cells"),
     ):
         with pytest.raises(DataError) as caught:
             read(write(tmp_path, "a,b\n1,2\n" + "".join(f"{text},3\n" for text in texts)))
