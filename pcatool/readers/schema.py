@@ -8,13 +8,14 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool.errors import DataError, UsageError, counted, grouped, listed, show
+from pcatool.errors import DataError, UsageError, counted, listed, show
 from pcatool.options import FitOptions, SelectOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import Column, Feature, Table
-from pcatool.readers.column_names import find_columns, vector_element
+from pcatool.readers.column_names import find_columns
 from pcatool.readers.labels import Classes, LabelColumns, find_labels
 from pcatool.readers.select_columns import (
+    check_vectors,
     choose_features,
     find_triples,
     find_weights,
@@ -325,7 +326,7 @@ class Schema:
         named = weights is not None or labels
         if self.nameless and not named and not {c.name for c in columns}.issuperset(same.names):
             return same._replace(by_position=True)
-        _check_widths(where, columns, same.names, same.widths or {}, "the model")
+        check_vectors(where, columns, same.names, same.widths or {}, "the model")
         features = match_features(same.names, same.booleans, columns, where)
         weight = [] if weights is None else [find_weights(weights, columns, where)]
         known = label_numbers if label_kernel == "delta" else labels
@@ -426,10 +427,10 @@ class Schema:
         remedy = ""
         if not self.nameless and all(name[:1] == "c" and name[1:].isdigit() for name in chosen.names):
             remedy = "if the names c1, c2, ... come from --no-header or an array, give --no-header or an array here too"
-        _check_widths(table.name, table.columns, chosen.names, chosen.widths or {}, "the model")
+        check_vectors(table.name, table.columns, chosen.names, chosen.widths or {}, "the model")
         if table is not self._first.table or self._facts is not None:
             first = self._first.table.name if self._facts is None else self._facts.name
-            _check_widths(table.name, table.columns, chosen.names, self._widths, first)
+            check_vectors(table.name, table.columns, chosen.names, self._widths, first)
         features = match_features(chosen.names, chosen.booleans, table.columns, table.name, remedy)
         self._matched = table.columns, chosen, features
         return features
@@ -456,29 +457,6 @@ class Schema:
         """Warn of columns recorded by `look_for_new_columns`, except in the inputs at positions `without`."""
         if self._facts is None and self._new_columns is not None and (text := self._new_columns.warning(without)):
             self._reporter.warn(text)
-
-
-def _check_widths(
-    where: str, columns: Sequence[Column], names: Sequence[str], widths: Mapping[str, int], name: str
-) -> None:
-    """Raise DataError if the vectors of a column are not as long as in `name`, the first input or the model.
-
-    `widths` are the lengths in `name`, by column name; `where` is the table of `columns`. Only vectors with an element
-    in `names` are checked. A longer vector would otherwise be cut off silently.
-    """
-    vectors = {column.name: column for column in columns if column.kind == "vector" and column.name in widths}
-    if not vectors:
-        return
-    present = {column.name for column in columns}
-    elements = [element for each in names if each not in present and (element := vector_element(each))]
-    for column in (vectors[of] for of in dict.fromkeys(of for of, _ in elements) if of in vectors):
-        known = widths[column.name]
-        if column.width and known and column.width != known:
-            raise DataError(
-                f"{where}, column {show(column.name)}: the vectors have length {grouped(column.width)}, "
-                f"but the vectors in {name} have length {grouped(known)}",
-                f"give vectors of length {grouped(known)}",
-            )
 
 
 def _by_position(table: Table, chosen: ColumnChoice) -> tuple[Feature, ...]:

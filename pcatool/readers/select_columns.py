@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from shlex import quote
 
 from pcatool.errors import (
@@ -13,6 +13,7 @@ from pcatool.errors import (
     UsageError,
     counted,
     exclusion,
+    grouped,
     leave_out_all,
     listed,
     near_columns,
@@ -25,6 +26,7 @@ from pcatool.readers.column_names import find_columns, find_elements, places_of,
 
 __all__ = [
     "check_duplicates",
+    "check_vectors",
     "choose_features",
     "find_triples",
     "find_weights",
@@ -70,6 +72,48 @@ def match_features(
             remedy = ", ".join(part for part in (rename, add) if part) if few else another
         raise MissingColumns(missing, [c.name for c in columns], where, remedy, used=set(names))
     return tuple(found)
+
+
+def check_vectors(
+    where: str, columns: Sequence[Column], names: Sequence[str], widths: Mapping[str, int], name: str
+) -> None:
+    """Raise DataError unless the vector columns of `name`, the first input or the model, are as long in this table.
+
+    `widths` are the lengths in `name`, by column name; `where` is the table of `columns`. Only vectors with an element
+    in `names` are checked. An element may also be a column by itself. A longer vector would otherwise be cut off
+    silently.
+    """
+    there = {column.name: column for column in columns}
+    elements = {each: element for each in names if (element := vector_element(each)) and element[0] in widths}
+    single = {elements[each][0] for each in elements if each in there}
+    for vector in dict.fromkeys(of for each, (of, _) in elements.items() if each not in there):
+        column, known = there.get(vector), widths[vector]
+        if column is None:
+            if vector not in single:
+                raise _missing_vector(vector, known, columns, widths, where)
+        elif column.kind != "vector":
+            if vector not in single:
+                held = f"has the type {column.arrow_type}, not" if column.arrow_type else "does not hold"
+                raise DataError(
+                    f"{where}: column {show(vector)} {held} vectors of numbers, as in {name}",
+                    "store a list of numbers in each cell of the column",
+                )
+        elif column.width and known and column.width != known:
+            raise DataError(
+                f"{where}, column {show(vector)}: the vectors have length {grouped(column.width)}, "
+                f"but the vectors in {name} have length {grouped(known)}",
+                f"give vectors of length {grouped(known)}",
+            )
+
+
+def _missing_vector(
+    name: str, width: int, columns: Sequence[Column], widths: Collection[str], where: str
+) -> MissingColumns:
+    """Return the error for a missing vector column; the remedy names the only vector column that may be meant."""
+    free = [c.name for c in columns if c.kind == "vector" and c.name not in widths and c.width in (0, width)]
+    rename = f"rename {show(free[0])} to {show(name)}" if len(free) == 1 else "add the column, or rename a column"
+    remedy = f"the column needs vectors{f' of length {grouped(width)}' if width else ''}: {rename}"
+    return MissingColumns([name], [c.name for c in columns], where, remedy, used=set(widths))
 
 
 def match_columns(names: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:

@@ -53,3 +53,32 @@ def test_vectors_of_another_length_are_refused_by_their_length(length: int, tmp_
         match=rf"length {length}, but the vectors in .*first\.parquet have length 3; give vectors of length 3",
     ):
         pcatool.fit([str(tmp_path / f"{name}.parquet") for name in ("first", "other")])
+
+
+VECTORS = np.random.default_rng(0).normal(size=(9, 3)).tolist()
+NOT_VECTORS = [
+    (
+        {"v": [str(vector) for vector in VECTORS]},
+        "column 'v' has the type string, not vectors of numbers, as in the model",
+    ),
+    ({"v": [b"x"] * 9}, "column 'v' has the type binary, not vectors of numbers"),
+    ({"v": [1.0] * 9}, "column 'v' does not hold vectors of numbers, as in the model; store a list of numbers"),
+    ({"w": VECTORS}, r"no column 'v' .*; the column needs vectors of length 3: rename 'w' to 'v'$"),
+    ({"w": VECTORS, "z": VECTORS}, "the column needs vectors of length 3: add the column, or rename a column$"),
+    ({"w": [[1.0, 2.0]] * 9}, "the column needs vectors of length 3: add the column, or rename a column$"),
+    ({"v[0]": [1.0], "v[1]": [2.0], "other": [3.0]}, r"no column 'v\[2\]' .*; add column 'v"),
+]
+
+
+@pytest.mark.parametrize(("columns", "message"), NOT_VECTORS)
+def test_a_table_without_the_vectors_of_the_model(columns: dict[str, list[object]], message: str) -> None:
+    model = pcatool.fit(pa.table({"v": VECTORS}), components=1)
+    with pytest.raises(DataError, match=message):
+        pcatool.transform(model, pa.table(columns))
+
+
+def test_elements_may_be_columns_by_themselves() -> None:
+    model = pcatool.fit(pa.table({"v": VECTORS}), components=1)
+    columns = {f"v[{j}]": [vector[j] for vector in VECTORS] for j in range(3)}
+    scores = pcatool.transform(model, pa.table({"v": VECTORS}))
+    assert pcatool.transform(model, pa.table({**columns, "v": ["text"] * 9})) == scores
