@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.resources.abc import Traversable
 
-__all__ = ["LINK", "rendered", "show_in_pager", "summary", "text_of", "topics"]
+__all__ = ["LINK", "rendered", "show_in_pager", "summary", "text_of", "topics", "topics_with"]
 
 # A link to another topic.
 LINK = re.compile(r"\[[^\]]*\]\(([a-z-]+)\.md\)")
@@ -38,6 +38,13 @@ def topics() -> tuple[str, ...]:
 def text_of(topic: str) -> str:
     """Return the Markdown of a topic as it is stored."""
     return (_folder() / f"{topic}.md").read_text(encoding="utf-8")
+
+
+def topics_with(word: str) -> list[str]:
+    """Return the topics that have words which begin with `word`, in any letter case; most of them first."""
+    pattern = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
+    counts = {topic: len(pattern.findall(text_of(topic))) for topic in topics()}
+    return sorted((topic for topic, count in counts.items() if count), key=lambda topic: -counts[topic])
 
 
 def summary(topic: str) -> str:

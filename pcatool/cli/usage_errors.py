@@ -14,7 +14,7 @@ from typing import Any
 
 from typer.exceptions import TyperException
 
-from pcatool.cli.topics import topics
+from pcatool.cli.topics import topics, topics_with
 from pcatool.errors import UsageError, nearest, show
 from pcatool.options.fields import OPTIONS, SENTENCES, option_word
 from pcatool.stores.uri import shown
@@ -160,11 +160,21 @@ def no_command(name: str, known: Iterable[str]) -> UsageError:
     )
 
 
+# Fewest letters of a word that is sought in the text of the topics, and most topics that a message names.
+SHORTEST_SOUGHT, MOST_TOPICS = 3, 3
+
+
 def no_topic(name: str, commands: Sequence[str]) -> UsageError:
     """Return the error for an unknown help topic, with the topic or command that was probably meant."""
     near = _command_alias(name)
     near = near if near in commands else nearest(name, [*topics(), *commands])
-    hint = f"did you mean {near}?" if near else f"choose one of: {', '.join(topics())}, or a command"
+    if near:
+        hint = f"did you mean {near}?"
+    elif found := topics_with(name) if len(name) >= SHORTEST_SOUGHT else []:
+        shown = " and ".join(found) if len(found) <= 2 else f"{', '.join(found[:MOST_TOPICS])} and others"
+        hint = f"{show(name)} occurs in the {'topic' if len(found) == 1 else 'topics'} {shown}"
+    else:
+        hint = f"choose one of: {', '.join(topics())}, or a command"
     return UsageError(f"there is no help topic or command {show(name)}", hint)
 
 

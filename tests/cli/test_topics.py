@@ -84,6 +84,20 @@ def test_the_nearest_name_is_suggested(word: str, near: str) -> None:
         app.run(["help", word])
 
 
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [
+        ("nightly", "'nightly' occurs in the topics recipes and unattended$"),
+        ("Postgres", "'Postgres' occurs in the topics recipes and unattended$"),
+        ("cos2", "'cos2' occurs in the topics? .*pictures"),
+        ("embeddings", "'embeddings' occurs in the topics [a-z-]+, [a-z-]+, [a-z-]+ and others$"),
+    ],
+)
+def test_a_word_in_the_text_of_topics_gives_these(word: str, found: str) -> None:
+    with pytest.raises(UsageError, match=f"there is no help topic or command '{word}'; {found}"):
+        app.run(["help", word])
+
+
 def test_an_unknown_word_gives_all_topics() -> None:
     with pytest.raises(UsageError, match=", ".join(TOPICS)) as raised:
         app.run(["help", "xyzxyz"])
