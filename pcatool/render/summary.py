@@ -285,8 +285,8 @@ def apply_lines(facts: Mapping[str, Any]) -> list[str]:
     incomplete = f", {grouped(facts['rows_incomplete'])} of them with missing cells" if facts["rows_incomplete"] else ""
     incomplete += f", {counted(facts['rows_left_empty'], 'row')} with empty results" if facts["rows_left_empty"] else ""
     rows, columns = counted(facts["rows_read"], "row"), counted(len(facts["columns"]), "column")
-    share = f"{percent(facts['cumulative'])} of the {name_of_total(facts['method'], facts['centered'])}"
-    components = f"{counted(facts['components'], 'component')}, {share}"
+    total = f"{name_of_total(facts['method'], facts['centered'])} in the rows of the fit"
+    components = f"{counted(facts['components'], 'component')}, {percent(facts['cumulative'])} of the {total}"
     lines = [f"{rows} read and written{incomplete}; {columns}, {components}"]
     if "mean_squared_error" in facts:
         in_kernel = facts["method"] == "kernel" and facts["command"] == "transform"

@@ -156,7 +156,7 @@ def test_one_output_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(*words) == 0
     rows, error, files = [line for line in said(capsys) if not line.startswith(("note", "warning"))]
     assert rows.startswith("7 rows read and written, 1 of them with missing cells")
-    assert rows.endswith("; 2 columns, 1 component, 100.00% of the variance")
+    assert rows.endswith("; 2 columns, 1 component, 100.00% of the variance in the rows of the fit")
     assert re.fullmatch(
         r"mean squared error \d\S*: averaged over the rows, summed over the columns, which are scaled as in the fit",
         error,
@@ -172,7 +172,7 @@ def test_a_folder_of_outputs_and_what_was_done_before(capsys: pytest.CaptureFixt
     words = ["transform", "m.npz", "in", "-o", "out/", "-v"]
     assert answer(*words) == 0
     assert said(capsys) == [
-        "10 rows read and written; 2 columns, 1 component, 100.00% of the variance",
+        "10 rows read and written; 2 columns, 1 component, 100.00% of the variance in the rows of the fit",
         "2 files written to out/",
     ]
     first = Path("out/a.csv").read_bytes()
@@ -195,7 +195,7 @@ def test_parts_that_a_cluster_writes(capsys: pytest.CaptureFixture[str], monkeyp
         Path(f"in/{name}.csv").write_bytes(Path(HOUSES).read_bytes())
     assert answer("transform", "m.npz", "in", "-o", "parts/", "--engine", "dask", "-v") == 0
     assert said(capsys) == [
-        "10 rows read and written; 2 columns, 1 component, 100.00% of the variance",
+        "10 rows read and written; 2 columns, 1 component, 100.00% of the variance in the rows of the fit",
         "2 parts written to parts/",
         "2 files read",
         "engine dask processed 2 parts of the input",
