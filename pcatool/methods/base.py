@@ -201,11 +201,15 @@ def warn_uncertain(reporter: Reporter, uncertain: Sequence[int], more: str) -> N
         reporter.warn(f"{names}: the {noun} accurate to fewer than 8 digits{more}")
 
 
-def check_rule(wish: Wish, method: str) -> None:
-    """Raise `UsageError` if `wish` is a rule that does not suit every method; `method` is for the message."""
+def check_rule(wish: Wish, option: str) -> None:
+    """Raise `UsageError` if `wish` is a rule that does not suit every method.
+
+    `option` of the fit, such as `--missing em`, allows only rules that suit every method.
+    """
     if isinstance(wish, str) and not RULES[split_rule(wish)[0]].any_method:
         raise UsageError(
-            f"-k {show(wish)} does not go with --method {method}: the rule is made for linear PCA of complete tables",
+            f"-k {show(wish)} does not go with {option}: the rule needs --method pca, and rows that are complete or "
+            "filled with means",
             f"give a number, a share such as 0.99, or one of {rules_for_any_method()}",
         )
 

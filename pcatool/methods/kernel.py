@@ -84,7 +84,7 @@ class KernelTask:
         self.options = options
         self.reporter = reporter
         self.wish: Wish = parse_components(options.components)
-        check_rule(self.wish, "kernel")
+        check_rule(self.wish, "--method kernel")
 
     def rows_centered(self, X: Array) -> Array:
         """Return the rows X (h, d), each minus its own mean if `--center-rows` was given."""

@@ -205,7 +205,7 @@ class IncompletePCA(PCA):
         """
         rows, problem, plan = super()._solving(blocks, columns, resources)
         if self.options.policy == EM:
-            check_rule(problem.wish, "pca --missing em")
+            check_rule(problem.wish, "--missing em")
             need = estimate(problem.d, problem.wish if isinstance(problem.wish, int) else FEW)
         elif _one_pass(rows, plan):
             # The sums so far; and of each block its sums, its filled cells, and their mask as numbers. Blocks and

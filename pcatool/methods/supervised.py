@@ -82,7 +82,7 @@ class SupervisedPCA(PCA):
 
     def __init__(self, options: FitOptions, reporter: Reporter) -> None:
         super().__init__(options, reporter)
-        check_rule(parse_components(options.components), "supervised")
+        check_rule(parse_components(options.components), "--method supervised")
 
     def fit(self, blocks: Iterable[Array], columns: tuple[str, ...], *, resources: FitResources = UNLIMITED) -> Fit:
         """Fit a model to blocks (h, d + t) of rows, whose last columns are labels.

@@ -35,7 +35,7 @@ def warned(rows: Array = X, **asked: Any) -> list[str]:
 
 @pytest.mark.parametrize("rule", [name for name in RULES if not RULES[name].any_method])
 def test_rules_that_do_not_suit_any_method_are_refused(rule: str) -> None:
-    with pytest.raises(UsageError, match=f"-k '{rule}' does not go with --method kernel: the rule is made for linear"):
+    with pytest.raises(UsageError, match=f"-k '{rule}' does not go with --method kernel: the rule needs --method pca"):
         method(components=rule)
 
 

@@ -84,7 +84,7 @@ REFUSED: dict[str, tuple[Call, type[PcatoolError], str]] = {
         f"rule {rule}": (
             lambda rule=rule: fit(X, Y, classes=True, components=rule),  # type: ignore[misc]
             UsageError,
-            f"-k '{rule}' does not go with --method supervised: the rule is made for linear PCA of complete ",
+            f"-k '{rule}' does not go with --method supervised: the rule needs --method pca",
         )
         for rule in ("parallel", "parallel-95", "mle", "gavish-donoho", "marchenko-pastur", "cross-validation")
     },

@@ -139,10 +139,10 @@ def test_a_rule_is_split_into_name_and_number():
 def test_a_new_rule_for_any_method_is_allowed_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(RULES.entries, "new", Entry("pcatool.rules.all:everything", "", any_method=True))
     assert rules_for_any_method().endswith(", new")
-    check_rule("new", "kernel")
+    check_rule("new", "--method kernel")
     monkeypatch.setitem(RULES.entries, "new", Entry("pcatool.rules.all:everything", ""))
-    with pytest.raises(UsageError, match="the rule is made for linear PCA of complete tables"):
-        check_rule("new", "kernel")
+    with pytest.raises(UsageError, match="the rule needs --method pca"):
+        check_rule("new", "--method kernel")
 
 
 @pytest.mark.parametrize("text", ["1.0", 1.0, "1.", "100%", "100 %"])
