@@ -607,7 +607,7 @@ def test_a_row_alone_gets_what_it_gets_in_company(
         ({"missing": "fill"}, "invalid value 'fill' for missing: choose error, drop, mean or em"),
         (
             {"missing": "em", "components": "parallel"},
-            'components=\'parallel\' does not go with method="pca" missing="em"',
+            "components='parallel' does not go with missing=\"em\"",
         ),
     ],
 )
