@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import DataError, MissingColumns, ModelError, UsageError, listed, show
+from pcatool.errors import DataError, MissingColumns, ModelError, UsageError, grouped, listed, show
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.align import aligned_to
@@ -281,7 +281,32 @@ def _with_rows(
         what = "every row of the input was dropped" if row_counts.rows else "the input has no rows"
         reporter.warn(f"{what}: the model is unchanged")
         return Combined(model, model.n_samples, row_counts)
+    if command == "update":
+        _warn_constant(statistic, rows, model.columns, reporter)
     return Combined(refitted(model, join(statistic, rows), fit_options, old, reporter), model.n_samples, row_counts)
+
+
+# Fewest new rows in which a constant column is reported, and the least distance of its value from the mean of the
+# model, in standard errors of the mean of the new rows. A rare value, such as the 1 of a 0/1 column, may be absent by
+# chance: if n p rows with a 1 are expected, the distance is sqrt(n p), and at 5 the chance exp(-n p) is 1e-11.
+CONSTANT_ROWS, CONSTANT_DISTANCE = 10, 5.0
+
+
+def _warn_constant(old: Statistic, new: Statistic, columns: Sequence[str], reporter: Reporter) -> None:
+    """Warn about columns that are constant in the new rows, far from their mean in the rows of the model.
+
+    Such a column may come from a broken sensor, or from a failed join of tables.
+    """
+    was, now = old.sums.centre, new.sums.centre
+    deviations, values = np.sqrt(old.sums.squares / was.weight), now.mean
+    constant = (new.sums.squares == 0) & (deviations > 0)
+    constant &= np.sqrt(now.rows) * np.abs(values / 2 - was.mean / 2) > CONSTANT_DISTANCE / 2 * deviations
+    found = np.flatnonzero(constant).tolist() if now.rows >= CONSTANT_ROWS else []
+    rows = f"in all {grouped(now.rows)} new rows, but varied in the model"
+    if len(found) == 1:
+        reporter.warn(f"column {show(columns[found[0]])} has the value {values[found[0]]:g} {rows}")
+    elif found:
+        reporter.warn(f"columns {listed(columns[j] for j in found)} each have a single value {rows}")
 
 
 def merge(models: Iterable[NamedModel], align_to: Any, reporter: Reporter) -> Combined:

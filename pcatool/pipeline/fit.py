@@ -258,6 +258,8 @@ def _fit_rows(job: Job, inputs: Inputs) -> Fitted:
             ) from None
         raise
     model = fitted.model
+    if model.n_samples == 1:
+        job.reporter.warn("the fit has only one row: its one component is the direction of this row")
     if columns is None:
         return Fitted(model.with_meta(absent=options.absent or "missing"), counts, fitted.evidence)
     report_rows(job, inputs, counts)
