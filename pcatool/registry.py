@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from pcatool.errors import UsageError, nearest, show
+from pcatool.errors import UsageError
+from pcatool.wording import nearest, show
 
 __all__ = [
     "ENGINES",

@@ -12,7 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pcatool.errors import FileError, UsageError, show
+from pcatool.errors import FileError, UsageError
+from pcatool.wording import show
 
 __all__ = [
     "Spool",

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from pcatool.errors import counted, grouped, percent, reword_for_model
+from pcatool.wording import counted, grouped, percent, reword_for_model
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pcatool.api.messages import with_settings
-from pcatool.errors import PcatoolNote, PcatoolWarning, UsageError, nearest, show
+from pcatool.errors import PcatoolNote, PcatoolWarning, UsageError
 from pcatool.model.model import Model
 from pcatool.model.npz import load_model
 from pcatool.options import EngineOptions, FitOptions, SelectOptions, TableOptions
@@ -22,6 +22,7 @@ from pcatool.pipeline import fit as fitting
 from pcatool.progress import Reporter
 from pcatool.readers.paths import are_paths
 from pcatool.stores.uri import shown
+from pcatool.wording import nearest, show
 
 __all__ = [
     "Warnings",

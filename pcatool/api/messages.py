@@ -15,7 +15,7 @@ from functools import cache, partial, wraps
 from inspect import signature
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from pcatool.errors import PcatoolError, reword_for_model
+from pcatool.errors import PcatoolError
 from pcatool.options import (
     ApplyOptions,
     ComponentsOptions,
@@ -32,6 +32,7 @@ from pcatool.options import (
     TableOptions,
 )
 from pcatool.options.fields import Flag, python_type
+from pcatool.wording import reword_for_model
 
 __all__ = ["errors_name_settings", "with_settings"]
 

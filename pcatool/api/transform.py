@@ -16,7 +16,7 @@ from pcatool.api.arguments import Warnings, data_of, is_path, model_of, option_r
 from pcatool.api.keywords import ApplySettings, ArraySettings
 from pcatool.api.messages import errors_name_settings
 from pcatool.arrays import Array
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError
 from pcatool.model.model import Model
 from pcatool.options import (
     ApplyOptions,
@@ -31,6 +31,7 @@ from pcatool.pipeline.results import BatchTable, Results, warn_of_empty_results,
 from pcatool.progress import Reporter
 from pcatool.readers.memory_tables import is_pandas
 from pcatool.readers.paths import are_paths
+from pcatool.wording import show
 
 if TYPE_CHECKING:
     import pandas as pd

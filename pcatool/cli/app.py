@@ -50,12 +50,13 @@ from pcatool.cli.usage_errors import (
     refuse_short_equals,
     refuse_typographic_marks,
 )
-from pcatool.errors import EXIT_CODES, UsageError, nearest_file_hint, show
+from pcatool.errors import EXIT_CODES, UsageError
 from pcatool.options import Completion, Flag
 from pcatool.readers.paths import COMPRESSED, MODEL_SUFFIX
 from pcatool.registry import PLOTS, READERS
 from pcatool.stores.uri import is_remote
 from pcatool.terminal import Screen
+from pcatool.wording import nearest_file_hint, show
 
 __all__ = ["command", "program", "run"]
 
@@ -191,8 +192,10 @@ def check_words(command: Any, words: Sequence[str]) -> None:
     """Raise `UsageError` if the parser would misread some of the words of a call, as in `-k=3` or `-c a b`."""
     with_value = {name for param in command.params if not getattr(param, "is_flag", False) for name in param.opts}
     others = [word for before, word in pairwise(["", *words]) if before not in with_value]  # values may be any text
-    refuse_typographic_marks(others)
-    refuse_short_equals(others, {name for name in with_value if len(name) == 2})
+    if not "".join(others).isascii():
+        refuse_typographic_marks(others)
+    if any(re.match("-[a-zA-Z]=", word) for word in others):
+        refuse_short_equals(others, {name for name in with_value if len(name) == 2})
     refuse_single_dash(command, words)
     several = (param for param in command.params if param.metavar in SEPARATORS)
     separators = {name: SEPARATORS[param.metavar] for param in several for name in param.opts}
@@ -361,10 +364,7 @@ def _typer_parameter(owner: str, field: Field[Any]) -> inspect.Parameter:
 
 
 def _metavar_and_help(flag: Flag) -> tuple[str | None, str]:
-    """Return (metavar, help) of a flag; without choices, both are the flag's own.
-
-    A few choices become the metavar, if the flag has none. Other choices are listed at the end of the help.
-    """
+    """Return metavar and help of a flag: a few choices are the metavar, if it has none; else the help lists them."""
     if flag.choices is None:
         return flag.metavar, flag.help
     listed = "|".join(flag.choices())

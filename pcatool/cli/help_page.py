@@ -15,9 +15,9 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pcatool.errors import counted
 from pcatool.registry import PLOTS
 from pcatool.terminal import BOLD, styled
+from pcatool.wording import counted
 
 __all__ = [
     "GROUPS",

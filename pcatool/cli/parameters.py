@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcatool.cli.reporter import ConsoleReporter, print_on_stderr
-from pcatool.errors import FileError, ModelError, PcatoolError, UsageError, reword_for_model
+from pcatool.errors import FileError, ModelError, PcatoolError, UsageError
 from pcatool.options import ANY_FILE, DATA, MODEL, MODEL_OR_DATA, EngineOptions, OutputOptions, TableOptions
 from pcatool.stores.uri import is_remote, shown
 from pcatool.terminal import Screen
+from pcatool.wording import reword_for_model
 
 if TYPE_CHECKING:
     from pcatool.model.model import Model

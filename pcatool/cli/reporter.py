@@ -12,9 +12,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from pcatool.cli.signals import OUT_OF_MEMORY, is_memory_limited, open_devnull_on, stop_requested
-from pcatool.errors import FileError, PcatoolError, RefusedError, counted, is_out_of_memory, printable, show
+from pcatool.errors import FileError, PcatoolError, RefusedError, is_out_of_memory
 from pcatool.options import GeneralOptions
 from pcatool.progress import ProgressOnly, Reporter, report_to
+from pcatool.wording import counted, printable, show
 
 if TYPE_CHECKING:
     from pcatool.cli.status_line import StatusLine

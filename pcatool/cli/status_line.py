@@ -24,9 +24,9 @@ from threading import RLock, Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
-from pcatool.errors import printable
 from pcatool.progress import Gauge, Reporter
 from pcatool.terminal import ERASE, display_width
+from pcatool.wording import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

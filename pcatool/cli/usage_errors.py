@@ -15,9 +15,10 @@ from typing import Any
 from typer.exceptions import TyperException
 
 from pcatool.cli.topics import topics, topics_with
-from pcatool.errors import UsageError, nearest, show
+from pcatool.errors import UsageError
 from pcatool.options.fields import OPTIONS, SENTENCES, option_word
 from pcatool.stores.uri import shown
+from pcatool.wording import nearest, show
 
 __all__ = [
     "error_line",

@@ -9,11 +9,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from pcatool.arrays import Array, Runner, block_rows
-from pcatool.errors import DataError, RefusedError, counted, grouped
+from pcatool.errors import DataError, RefusedError
 from pcatool.linalg.moments import ColumnMoments, center_rows
 from pcatool.linalg.spectrum import EPS
 from pcatool.progress import doing
 from pcatool.registry import KERNELS
+from pcatool.wording import counted, grouped
 
 __all__ = [
     "DualVectors",

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array, Runner
-from pcatool.errors import grouped
 from pcatool.kernels.base import Kernel, row_slices
 from pcatool.kernels.functions import EPS
 from pcatool.linalg.blas import one_blas_thread
@@ -16,6 +15,7 @@ from pcatool.linalg.certificate import ACCURATE
 from pcatool.linalg.lanczos import count_for_share, leading_pairs
 from pcatool.linalg.spectrum import Wish, backward_error, clip_eigenvalues
 from pcatool.progress import doing
+from pcatool.wording import grouped
 
 __all__ = [
     "LANCZOS",

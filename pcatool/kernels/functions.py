@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner
-from pcatool.errors import DataError, counted
+from pcatool.errors import DataError
 from pcatool.kernels.base import Kernel, KernelSettings, Prepared, symmetric
+from pcatool.wording import counted
 
 __all__ = [
     "EPS",

@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.errors import ModelError, UsageError, show
+from pcatool.errors import ModelError, UsageError
 from pcatool.kernels.base import DualVectors, Kernel, KernelSettings, load, row_slices
 from pcatool.linalg.blas import one_blas_thread
 from pcatool.model.model import Model
 from pcatool.model.validate import check_orthonormal
 from pcatool.registry import KERNELS
+from pcatool.wording import show
 
 __all__ = ["KernelModel"]
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, run_serially
-from pcatool.errors import DataError, RefusedError, counted
+from pcatool.errors import DataError, RefusedError
 from pcatool.kernels.base import Prepared, row_slices
 from pcatool.kernels.functions import EPS, PRODUCT_ROUNDINGS, exact_pairs, squared_distances, squares
+from pcatool.wording import counted
 
 __all__ = ["Graph", "Neighbours", "check_neighbour_count", "length_rounding", "neighbours_in", "neighbours_within"]
 

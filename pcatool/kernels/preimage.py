@@ -32,13 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, RefusedError, UsageError, counted
+from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.base import row_slices
 from pcatool.kernels.functions import EPS, squared_distances
 from pcatool.kernels.model import KernelModel
 from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.spectrum import upper_median
 from pcatool.model.model import Model
+from pcatool.wording import counted
 
 __all__ = ["PreimageModel", "ScoreMap", "with_preimage"]
 

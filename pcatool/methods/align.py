@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import MOST_LISTED, DataError, UsageError, counted, grouped, listed
+from pcatool.errors import DataError, UsageError
 from pcatool.model.model import Model, component_name
 from pcatool.model.validate import NEAR_EQUAL
 from pcatool.progress import Reporter
+from pcatool.wording import MOST_LISTED, counted, grouped, listed
 
 __all__ = ["aligned_to", "best_matching", "check_older", "cosines"]
 

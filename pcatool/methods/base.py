@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import SERIAL, Array, LocalEngine
-from pcatool.errors import UsageError, leave_out_all, listed, show
+from pcatool.errors import UsageError
 from pcatool.linalg.spectrum import Wish
 from pcatool.model.model import SCIKIT_LEARN, Model, component_name
 from pcatool.options import MAX_UPDATABLE_COLUMNS
@@ -19,6 +19,7 @@ from pcatool.progress import Reporter
 from pcatool.registry import RULES
 from pcatool.rules.base import Evidence, rules_for_any_method, split_rule
 from pcatool.solvers.base import Problem, Solution
+from pcatool.wording import leave_out_all, listed, show
 
 __all__ = [
     "UNLIMITED",

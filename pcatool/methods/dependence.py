@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Accumulator, Array, Block, block_rows, nothing_to_fit
-from pcatool.errors import DataError, RefusedError, counted, grouped, listed
+from pcatool.errors import DataError, RefusedError
 from pcatool.linalg.cross_moments import (
     CrossMoments,
     ProductMatrix,
@@ -42,8 +42,9 @@ from pcatool.solvers.base import (
     scale_of,
     too_few_rows,
 )
-from pcatool.solvers.plan import total_bytes
+from pcatool.solvers.estimate import total_bytes
 from pcatool.solvers.rows import Rows
+from pcatool.wording import counted, grouped, listed
 
 __all__ = [
     "COPIES",

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array, Block, block_rows, fold, nothing_to_fit
-from pcatool.errors import DataError, RefusedError, UsageError, counted, grouped, show
+from pcatool.errors import DataError, RefusedError, UsageError
 from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, row_blocks
 from pcatool.kernels.eigen import center, check_finite, product, solve
 from pcatool.kernels.model import KernelModel
@@ -44,6 +44,7 @@ from pcatool.rules.base import Choice, Evidence, decide
 from pcatool.solvers.base import MIN_VARIANCE, squares_overflow, too_few_rows
 from pcatool.solvers.plan import Plan, keep_rows
 from pcatool.solvers.rows import Rows
+from pcatool.wording import counted, grouped, show
 
 __all__ = ["KernelPCA"]
 

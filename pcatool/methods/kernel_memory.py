@@ -8,14 +8,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pcatool.arrays import Array
-from pcatool.errors import RefusedError, grouped
+from pcatool.errors import RefusedError
 from pcatool.kernels.base import CELLS_PER_STEP, Kernel
 from pcatool.kernels.eigen import LANCZOS, choose_solver, expected_space
 from pcatool.linalg.spectrum import Wish
 from pcatool.methods.base import FitResources
 from pcatool.options import FitOptions
 from pcatool.resources import limit_text, need_text, or_admitting
-from pcatool.solvers.plan import blocks_bytes, in_flight, left_of_reading, most_kept, total_bytes
+from pcatool.solvers.estimate import blocks_bytes, in_flight, left_of_reading, total_bytes
+from pcatool.solvers.plan import most_kept
+from pcatool.wording import grouped
 
 __all__ = ["MemoryNeeds"]
 

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner
-from pcatool.errors import DataError, RefusedError, listed, show
+from pcatool.errors import DataError, RefusedError
 from pcatool.kernels.base import row_slices, symmetric
 from pcatool.linalg.blas import load_scipy_linalg, one_blas_thread
 from pcatool.linalg.spectrum import EPS, upper_median
 from pcatool.methods.base import Labels
 from pcatool.options import FitOptions
+from pcatool.wording import listed, show
 
 __all__ = [
     "DIAGONAL_ROUNDING",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import RefusedError, counted
+from pcatool.errors import RefusedError
 from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.certificate import PROOFS, certify, is_accurate
 from pcatool.linalg.eigen import fix_signs
@@ -33,6 +33,7 @@ from pcatool.registry import RULES, SOLVERS
 from pcatool.resources import release_free_memory
 from pcatool.rules.base import Choice, Evidence, decide, split_rule
 from pcatool.solvers.base import Problem, Solution
+from pcatool.solvers.estimate import total_bytes
 from pcatool.solvers.plan import (
     DUAL_ROWS,
     EXPECTED_COMPONENTS,
@@ -46,9 +47,9 @@ from pcatool.solvers.plan import (
     make_plan,
     most_kept,
     room_for_rows,
-    total_bytes,
 )
 from pcatool.solvers.rows import HELD_BYTES, Rows
+from pcatool.wording import counted
 
 __all__ = ["EM", "PCA", "Solved", "evidence"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, ModelError, RefusedError, UsageError, grouped, listed, show
+from pcatool.errors import DataError, ModelError, RefusedError, UsageError
 from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.cross_moments import CrossMoments
 from pcatool.linalg.eigen import spectrum_of_factor, unit_spectrum
@@ -29,6 +29,7 @@ from pcatool.rules.base import decide
 from pcatool.solvers.base import Problem, Solution, solve_factor
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.plan import Plan, make_plan
+from pcatool.wording import grouped, listed, show
 
 __all__ = [
     "MergeableSums",

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.errors import UsageError, counted, grouped
+from pcatool.errors import UsageError
 from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.certificate import certify, is_accurate
 from pcatool.linalg.eigen import fix_signs
@@ -59,15 +59,10 @@ from pcatool.options.fields import settings_of
 from pcatool.progress import Reporter
 from pcatool.rules.base import Evidence, decide
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import (
-    EXPECTED_COMPONENTS,
-    Plan,
-    blocks_bytes,
-    bytes_with_reading,
-    most_kept,
-    total_bytes,
-)
+from pcatool.solvers.estimate import blocks_bytes, bytes_with_reading, total_bytes
+from pcatool.solvers.plan import EXPECTED_COMPONENTS, Plan, most_kept
 from pcatool.solvers.rows import Rows
+from pcatool.wording import counted, grouped
 
 if TYPE_CHECKING:
     from pcatool.methods.supervised_kernel import KernelSolution

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array, Runner
-from pcatool.errors import DataError, UsageError, counted, grouped
+from pcatool.errors import DataError, UsageError
 from pcatool.kernels.base import Kernel, Preparation, Prepared, load, resolve, row_slices
 from pcatool.kernels.eigen import positive_total
 from pcatool.linalg.blas import one_blas_thread
@@ -39,7 +39,8 @@ from pcatool.methods.label_kernels import DIAGONAL_ROUNDING, centred_factor
 from pcatool.options import FitOptions
 from pcatool.progress import doing
 from pcatool.solvers.base import too_few_rows
-from pcatool.solvers.plan import total_bytes
+from pcatool.solvers.estimate import total_bytes
+from pcatool.wording import counted, grouped
 
 __all__ = ["KernelSolution", "in_features"]
 

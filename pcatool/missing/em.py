@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import SERIAL, Accumulator, Array, Block, Engine, block_rows
-from pcatool.errors import DataError, RefusedError, counted, grouped
+from pcatool.errors import DataError, RefusedError
 from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.eigen import fix_signs
 from pcatool.linalg.moments import Moments, MomentsAccumulator
@@ -57,6 +57,7 @@ from pcatool.solvers.base import Problem, Solution
 from pcatool.solvers.covariance import Covariance
 from pcatool.solvers.estimate import Estimate
 from pcatool.solvers.rows import Rows
+from pcatool.wording import counted, grouped
 
 __all__ = ["EMFit", "as_solution", "check_census", "closed_form", "estimate", "fit_em", "most_components"]
 

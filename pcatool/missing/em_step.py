@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, RefusedError, show
+from pcatool.errors import DataError, RefusedError
 from pcatool.linalg.moments import estimated_weight_errors
 from pcatool.linalg.sparse import SparseRows
 from pcatool.linalg.spectrum import EPS
@@ -28,6 +28,7 @@ from pcatool.solvers.base import (
     scale_of,
     uncertain_divisor,
 )
+from pcatool.wording import show
 
 __all__ = [
     "LEAST_NOISE",

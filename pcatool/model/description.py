@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from pcatool.errors import counted, percent, printable
 from pcatool.model.model import component_name
 from pcatool.registry import METHODS
+from pcatool.wording import counted, percent, printable
 
 if TYPE_CHECKING:
     from pcatool.model.model import Model

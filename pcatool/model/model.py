@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, ModelError, UsageError, counted, percent, show
+from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.linalg.blas import one_blas_thread
 from pcatool.linalg.moments import center_rows, row_means
 from pcatool.model.validate import OPTIONAL, check_model, check_orthonormal
+from pcatool.wording import counted, percent, show
 
 __all__ = ["FORMAT_VERSION", "SCIKIT_LEARN", "Model", "VarianceTable", "component_name"]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from pcatool.errors import ModelError, UsageError, check_memory, counted, show
+from pcatool.errors import ModelError, UsageError, check_memory
 from pcatool.linalg.row_sums import KINDS as SUMS
 from pcatool.linalg.row_sums import Statistic
 from pcatool.model.model import FORMAT_VERSION, Model
@@ -24,6 +24,7 @@ from pcatool.progress import doing
 from pcatool.readers.opener import ZIP, read_beginning, read_file
 from pcatool.readers.paths import Input
 from pcatool.resources import free_bytes
+from pcatool.wording import counted, show
 from pcatool.writers.sink import write_whole
 
 __all__ = ["ArrayInfo", "check_beginning", "contents", "dumps", "load_model", "loads", "read_model", "save_model"]

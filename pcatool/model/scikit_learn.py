@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.errors import ModelError, UsageError, check_memory, printable, show
+from pcatool.errors import ModelError, UsageError, check_memory
 from pcatool.kernels.model import KernelModel
 from pcatool.model.model import FORMAT_VERSION, SCIKIT_LEARN, Model, component_name
+from pcatool.wording import printable, show
 
 __all__ = ["estimator", "from_sklearn", "kernel_estimator", "library"]
 

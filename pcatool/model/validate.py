@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pcatool.arrays import orthonormality
-from pcatool.errors import ModelError, counted, show
+from pcatool.errors import ModelError
 from pcatool.linalg.certificate import PROOFS
 from pcatool.options import FitOptions
 from pcatool.options.fields import Setting, are_names, checks_of, is_count, is_flag, is_number, is_object, is_text
 from pcatool.registry import METHODS, SOLVERS
+from pcatool.wording import counted, show
 
 if TYPE_CHECKING:
     from pcatool.arrays import Array

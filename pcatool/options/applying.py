@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError
 from pcatool.options.fields import ANY_FILE, check_choices, choices_from, convert_to_float, option, option_like
 from pcatool.options.fitting import FitOptions, parse_components
 from pcatool.options.reading import SelectOptions, TriplesOptions
 from pcatool.registry import WRITERS
+from pcatool.wording import show
 
 __all__ = [
     "APPLY_MISSING_POLICIES",

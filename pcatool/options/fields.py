@@ -16,8 +16,9 @@ from dataclasses import Field, field, fields
 from sys import float_info
 from typing import Any, NamedTuple
 
-from pcatool.errors import UsageError, nearest, show
+from pcatool.errors import UsageError
 from pcatool.registry import Registry
+from pcatool.wording import nearest, show
 
 __all__ = [
     "ANY_FILE",

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pcatool.errors import UsageError, grouped, nearest, show
+from pcatool.errors import UsageError
 from pcatool.options.fields import (
     ANY_FILE,
     MODEL,
@@ -28,6 +28,7 @@ from pcatool.options.kernels import KernelOptions, LabelOptions
 from pcatool.options.reading import TriplesOptions
 from pcatool.registry import METHODS, RULES, SOLVERS
 from pcatool.resources import parse_size
+from pcatool.wording import grouped, nearest, show
 
 __all__ = [
     "ADDITIVE_SOLVERS",
@@ -78,8 +79,7 @@ def parse_components(text: str | int | float) -> int | float | str:
             raise UsageError(f"-k {show(word)}: {name} takes no number", f"give -k {name}")
         return word
     percent = re.fullmatch(r"([0-9]{1,2}(?:\.[0-9]+)?)\s*%", word, re.ASCII)
-    remedy = "give a whole number above 0, a share of the variance between 0 and 1 such as 0.99, "
-    remedy += f"or a rule: {', '.join(RULES)}"
+    remedy = f"give a whole number above 0, a share of the variance such as 0.99, or a rule: {', '.join(RULES)}"
     if percent and float(percent[1]):
         remedy = f"for {percent[1]}% of the variance, give {float(percent[1]) / 100:g}"
     elif re.fullmatch(r"1\.0*|100\s*%", word, re.ASCII):

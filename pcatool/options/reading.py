@@ -6,9 +6,10 @@ import codecs
 from dataclasses import dataclass
 from typing import Any
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError
 from pcatool.options.fields import Setting, check_choices, choices_from, option, refuse_without, word_of
 from pcatool.registry import READERS
+from pcatool.wording import show
 
 __all__ = ["ABSENT_VALUES", "BLANKS", "NULLS", "SelectOptions", "TableOptions", "TriplesOptions"]
 

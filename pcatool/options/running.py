@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError
 from pcatool.options.fields import check_choices, choices_from, option, option_like, refuse_without
 from pcatool.registry import ENGINES
+from pcatool.wording import show
 
 __all__ = [
     "FORMS",

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError
 from pcatool.options.fields import check_choices, option, option_like, require_choice, some_of
 from pcatool.options.running import FORMS
+from pcatool.wording import show
 
 __all__ = [
     "VALUES",

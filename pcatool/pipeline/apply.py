@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool.errors import DataError, MissingColumns, UsageError, counted, grouped, show
+from pcatool.errors import DataError, MissingColumns, UsageError
 from pcatool.missing.project import IncompleteScorer, policy_for_rows, policy_for_scores
 from pcatool.model.model import Model, component_name
 from pcatool.options import ApplyOptions, EngineOptions, TableOptions
@@ -15,6 +15,7 @@ from pcatool.pipeline.results import Results, ResultsPlan, RowWork, Scorer, resu
 from pcatool.progress import Reporter, doing
 from pcatool.readers.inputs import Inputs
 from pcatool.readers.schema import ColumnChoice
+from pcatool.wording import counted, grouped, show
 
 __all__ = ["ReconstructRequest", "reconstruct", "transform", "transform_opened"]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pcatool.arrays import Accumulator, run_serially
 from pcatool.engines.base import Cluster, Done
-from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
+from pcatool.errors import DataError, FileError, PcatoolError, UsageError
 from pcatool.methods.base import FitResources
 from pcatool.methods.sums import MergeableSums, sums_of
 from pcatool.options import EngineOptions, FitOptions, OutputOptions, TableOptions
@@ -42,6 +42,7 @@ from pcatool.readers.schema import ColumnChoice, NewColumns, SchemaFacts
 from pcatool.readers.splits import Split, group_splits, splits_of
 from pcatool.registry import ENGINES
 from pcatool.stores.uri import shown
+from pcatool.wording import show
 from pcatool.writers.base import open_writer
 from pcatool.writers.sink import open_sink
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import DataError, MissingColumns, ModelError, UsageError, grouped, listed, show
+from pcatool.errors import DataError, MissingColumns, ModelError, UsageError
 from pcatool.linalg.row_sums import Statistic
 from pcatool.linalg.triangle import Triangle
 from pcatool.methods.align import aligned_to
@@ -22,10 +22,11 @@ from pcatool.options.fields import given_flags
 from pcatool.pipeline.fit import Job, no_effect, older_model, sums_of_job
 from pcatool.progress import Reporter, doing
 from pcatool.readers.base import Column
-from pcatool.readers.column_names import ColumnNames, find_columns, vector_element
 from pcatool.readers.opener import MODEL, OpenedInput
 from pcatool.readers.paths import STDIN, Input, resolve, resolve_models
 from pcatool.readers.row_counts import RowCounts
+from pcatool.readers.select_columns import ColumnNames, find_columns, vector_element
+from pcatool.wording import grouped, listed, show
 
 __all__ = [
     "Combined",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, UsageError, listed
+from pcatool.errors import DataError, UsageError
 from pcatool.linalg.certificate import principal_angles
 from pcatool.methods.align import best_matching, cosines
 from pcatool.methods.base import rule_with_rows, why_not_updatable
@@ -22,6 +22,7 @@ from pcatool.readers.paths import STDIN
 from pcatool.registry import KERNELS, METHODS
 from pcatool.render.facts import model_facts
 from pcatool.stores.uri import shown
+from pcatool.wording import listed
 
 __all__ = ["diff", "inspect"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pcatool.arrays import Array, NoRows, Runner, nothing_to_fit, recut, run_serially
 from pcatool.engines.threads import Threads
-from pcatool.errors import DataError, FileError, UsageError, counted, grouped, show
+from pcatool.errors import DataError, FileError, UsageError
 from pcatool.methods.align import aligned_to, check_older
 from pcatool.methods.base import Fit, FitResources, Labels
 from pcatool.model import npz
@@ -32,8 +32,10 @@ from pcatool.readers.streams import read_whole
 from pcatool.registry import METHODS
 from pcatool.resources import free_bytes, parse_size
 from pcatool.rules.base import Evidence
-from pcatool.solvers.plan import Plan, in_flight, scoring_bytes
+from pcatool.solvers.estimate import in_flight, scoring_bytes
+from pcatool.solvers.plan import Plan
 from pcatool.stores.uri import is_remote, plain_name
+from pcatool.wording import counted, grouped, show
 from pcatool.writers.sink import check_target
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool.errors import DataError, FileError, PcatoolError, UsageError, show
+from pcatool.errors import DataError, FileError, PcatoolError, UsageError
 from pcatool.model import npz
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, OutputOptions, ScoreOptions, TableOptions
@@ -22,6 +22,7 @@ from pcatool.readers.streams import PipeCopy
 from pcatool.registry import WRITERS
 from pcatool.resources import release_free_memory
 from pcatool.stores.uri import is_remote, shown
+from pcatool.wording import show
 from pcatool.writers.base import format_name
 from pcatool.writers.sink import Sink, check_target, open_sink
 from pcatool.writers.target import Target, descriptor_of, inspect_target

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcatool.errors import UsageError, grouped
+from pcatool.errors import UsageError
 from pcatool.methods.sums import options_of
 from pcatool.model.model import SCIKIT_LEARN, Model
 from pcatool.options import MAX_UPDATABLE_COLUMNS, FitOptions, parse_components
+from pcatool.wording import grouped
 
 __all__ = ["DATA", "TRIPLES", "as_shell_line", "fit_command"]
 

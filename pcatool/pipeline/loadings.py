@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, ModelError, UsageError, counted, grouped
+from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.model.description import settings_text
 from pcatool.model.model import Model, component_name
 from pcatool.options import FitOptions, PictureOptions
@@ -17,6 +17,7 @@ from pcatool.options.showing import VALUES
 from pcatool.pipeline.fit import Job, model_or_fit_of, open_model_or_data
 from pcatool.progress import doing
 from pcatool.render.component_images import component_picture
+from pcatool.wording import counted, grouped
 from pcatool.writers.sink import check_target, open_sink
 
 __all__ = [

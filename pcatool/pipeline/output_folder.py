@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pcatool.errors import FileError, PcatoolError, UsageError, counted, grouped, show
+from pcatool.errors import FileError, PcatoolError, UsageError
 from pcatool.options import ApplyOptions, OutputOptions, TableOptions
 from pcatool.pipeline.output_parts import (
     canonical_name,
@@ -33,6 +33,7 @@ from pcatool.readers.inputs import Inputs
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.row_counts import RowCounts
 from pcatool.stores.uri import is_remote, shown
+from pcatool.wording import counted, grouped, show
 from pcatool.writers.base import format_name
 
 __all__ = [

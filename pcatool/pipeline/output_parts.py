@@ -10,12 +10,13 @@ from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 
-from pcatool.errors import FileError, PcatoolError, grouped, listed, show
+from pcatool.errors import FileError, PcatoolError
 from pcatool.progress import Reporter
 from pcatool.readers.hive_partitions import partitions_of
 from pcatool.readers.paths import COMPRESSED, Input, tables_in
 from pcatool.registry import READERS, WRITERS
 from pcatool.stores.uri import HTTP, is_remote, parse, plain_name, shown, with_options
+from pcatool.wording import grouped, listed, show
 from pcatool.writers.sink import TEMPORARY, check_target, write_whole
 from pcatool.writers.target import exists
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pcatool.arrays import Array, Runner, recut
 from pcatool.engines.threads import Threads
-from pcatool.errors import DataError, UsageError, grouped, listed, show
+from pcatool.errors import DataError, UsageError
 from pcatool.missing.project import policy_for_rows
 from pcatool.model.description import settings_text, short_settings_text
 from pcatool.model.model import Model, component_name
@@ -32,6 +32,7 @@ from pcatool.render.figures import figure_file, missing_glyphs, picture_form, pl
 from pcatool.render.plots.base import PlotData
 from pcatool.render.plots.points import CLASSES, ColorColumn, RowCollector
 from pcatool.render.text import render_table
+from pcatool.wording import grouped, listed, show
 from pcatool.writers.sink import write_whole
 
 __all__ = ["PlotOutcome", "collect_rows", "draw", "note_omissions", "rows_of", "table_of"]

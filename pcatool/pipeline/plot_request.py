@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool.errors import DataError, ModelError, UsageError, listed, show
+from pcatool.errors import DataError, ModelError, UsageError
 from pcatool.model import npz
 from pcatool.model.model import Model
 from pcatool.options import FitOptions, PictureOptions, PlotOptions
@@ -27,6 +27,7 @@ from pcatool.readers.paths import MODEL_SUFFIX, STDIN, are_paths
 from pcatool.registry import PLOTS
 from pcatool.render.figures import check_room, is_picture, picture_form, plain_matplotlib
 from pcatool.stores.uri import plain_name, shown
+from pcatool.wording import listed, show
 from pcatool.writers.sink import check_target
 
 __all__ = ["PlotRequest", "Subject", "is_model", "subject_of"]

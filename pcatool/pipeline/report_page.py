@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, PcatoolError, UsageError, grouped, printable, show
+from pcatool.errors import DataError, PcatoolError, UsageError
 from pcatool.methods.base import why_not_updatable
 from pcatool.model.model import SCIKIT_LEARN, Model
 from pcatool.options import NULLS, ApplyOptions, EngineOptions, PageOptions, TableOptions
@@ -42,6 +42,7 @@ from pcatool.render.plots.marks import CLIPPED_PERCENT
 from pcatool.render.plots.points import CLASSES, classes_with_colors
 from pcatool.render.report.document import page_html
 from pcatool.stores.uri import shown
+from pcatool.wording import grouped, printable, show
 from pcatool.writers.sink import check_target, open_sink
 
 __all__ = ["POINTS", "ReportRows", "report", "report_to"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, apply_in_blocks
 from pcatool.engines.threads import Threads
-from pcatool.errors import RefusedError, counted, grouped
+from pcatool.errors import RefusedError
 from pcatool.missing.project import IncompleteScorer, fill
 from pcatool.model.model import Model
 from pcatool.options import ApplyOptions, EngineOptions, OutputOptions
@@ -30,6 +30,7 @@ from pcatool.readers.paths import Input
 from pcatool.readers.row_counts import RowCounts
 from pcatool.readers.rows import CheckedBatch, checked_batches, refuse_incomplete
 from pcatool.readers.schema import ColumnChoice
+from pcatool.wording import counted, grouped
 from pcatool.writers.base import open_writer
 from pcatool.writers.jsonlines import cells_at
 from pcatool.writers.sink import open_sink

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcatool.errors import RefusedError, counted, grouped
+from pcatool.errors import RefusedError
 from pcatool.model.description import name_of_total, settings_text
 from pcatool.model.model import Model
 from pcatool.options import PictureOptions
@@ -16,6 +16,7 @@ from pcatool.progress import doing
 from pcatool.render.figures import check_room, picture_form
 from pcatool.render.scree import ScreeLook, scree_picture
 from pcatool.rules.base import ALL_EIGENVALUES, Evidence, Verdict, compare
+from pcatool.wording import counted, grouped
 from pcatool.writers.sink import check_target, write_whole
 
 __all__ = ["ScreeRequest", "draw_scree", "fit_and_draw", "rule_choices", "smallest_k"]

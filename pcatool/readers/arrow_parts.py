@@ -13,7 +13,7 @@ import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, empty_block
-from pcatool.errors import DataError, grouped, leave_out, show
+from pcatool.errors import DataError
 from pcatool.readers.arrow_columns import (
     DEFAULT_DIALECT,
     NULL,
@@ -31,6 +31,7 @@ from pcatool.readers.arrow_columns import (
 from pcatool.readers.base import Batch, Column, Feature, RoundedCell, above_2_53, all_finite, first_rounded
 from pcatool.readers.csv_reader.count_missing import count_in_numbers
 from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.wording import grouped, leave_out, show
 
 __all__ = ["ArrowPart", "ArrowRows", "BadValue", "VectorLength", "by_column", "features_to_block", "fill"]
 

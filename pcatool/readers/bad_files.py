@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, counted, grouped, is_out_of_memory
+from pcatool.errors import BlamelessError, DataError, FileError, PcatoolError, is_out_of_memory
 from pcatool.progress import Reporter
 from pcatool.readers.input_files import InputFiles
+from pcatool.wording import counted, grouped
 
 __all__ = ["SKIP_BAD_REMEDY", "BadFiles", "SkippedFile", "is_bad_file", "none_left", "reason_lines"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, block_rows, run_serially
-from pcatool.errors import exclusion, leave_out, null_option, show
 from pcatool.options import TableOptions
 from pcatool.progress import Reporter
+from pcatool.wording import exclusion, leave_out, null_option, show
 
 __all__ = [
     "CSV_OPTIONS",

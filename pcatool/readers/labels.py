@@ -11,14 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, empty_block
-from pcatool.errors import DataError, show
+from pcatool.errors import DataError
 from pcatool.options import NULLS
 from pcatool.readers.arrow_columns import codes_and_texts
 from pcatool.readers.base import Batch, Column, all_finite
-from pcatool.readers.column_names import find_columns
-from pcatool.readers.select_columns import check_duplicates, marked_number_error
+from pcatool.readers.select_columns import check_duplicates, find_columns, marked_number_error
+from pcatool.wording import show
 
-__all__ = ["Classes", "LabelColumns", "TextLabels", "find_labels", "texts_of"]
+__all__ = ["NO_LABELS", "Classes", "LabelColumns", "TextLabels", "find_labels", "texts_of"]
 
 Key = tuple[str, ...]
 
@@ -30,6 +30,9 @@ class LabelColumns(NamedTuple):
     numbers: list[int]  # label columns read as numbers
     texts: list[int]  # label columns read as text
     classes: bool  # labels are classes: only whether two are equal counts
+
+
+NO_LABELS = LabelColumns([], [], [], False)
 
 
 def find_labels(

@@ -15,12 +15,13 @@ import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from pcatool.arrays import Runner, block_rows, run_serially
-from pcatool.errors import BadCell, DataError, UsageError, check_memory, reword_for_only_feature, show
+from pcatool.errors import BadCell, DataError, UsageError, check_memory
 from pcatool.readers.arrow_columns import column_of, has_value, plain_column
 from pcatool.readers.arrow_parts import ArrowPart
 from pcatool.readers.base import Batch, Column, Feature, Part, all_finite, bad_cell_remedy
 from pcatool.readers.csv_reader.count_missing import count_in_numbers
 from pcatool.readers.csv_reader.dialect import Dialect
+from pcatool.wording import reword_for_only_feature, show
 
 __all__ = ["ArrowTable", "in_memory", "is_pandas"]
 

@@ -11,7 +11,7 @@ import zlib
 from functools import partial
 from typing import Any
 
-from pcatool.errors import DataError, FileError, UsageError, check_memory, show
+from pcatool.errors import DataError, FileError, UsageError, check_memory
 from pcatool.progress import Reporter
 from pcatool.readers.paths import STDIN, Input
 from pcatool.readers.streams import (
@@ -26,6 +26,7 @@ from pcatool.readers.streams import (
     read_whole,
 )
 from pcatool.registry import READERS
+from pcatool.wording import show
 
 __all__ = ["MODEL", "ZIP", "OpenedInput", "read_beginning", "read_file"]
 

@@ -10,9 +10,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pcatool.errors import FileError, UsageError, show
+from pcatool.errors import FileError, UsageError
 from pcatool.registry import READERS
 from pcatool.stores.uri import is_remote, plain_name, shown
+from pcatool.wording import show
 
 if TYPE_CHECKING:
     from pcatool.readers.streams import PipeCopy

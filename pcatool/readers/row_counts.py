@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import DataError, counted, grouped, leave_out_all, show
+from pcatool.errors import DataError
 from pcatool.linalg.sparse import SparseRows
 from pcatool.missing.census import group_by_pattern
 from pcatool.readers.base import Batch
+from pcatool.wording import counted, grouped, leave_out_all, show
 
 __all__ = ["IncompleteCells", "MissingRemedy", "RowCounts", "TripleCounts"]
 

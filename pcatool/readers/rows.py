@@ -19,7 +19,7 @@ import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, run_serially
-from pcatool.errors import BadCell, DataError, PcatoolError, reword_for_only_feature, show
+from pcatool.errors import BadCell, DataError, PcatoolError
 from pcatool.readers.base import (
     Batch,
     Part,
@@ -34,6 +34,7 @@ from pcatool.readers.inputs import Inputs, Piece
 from pcatool.readers.labels import Classes
 from pcatool.readers.row_counts import IncompleteCells, MissingRemedy, RowCounts
 from pcatool.readers.schema import ColumnChoice
+from pcatool.wording import reword_for_only_feature, show
 
 __all__ = [
     "USES_INCOMPLETE",

@@ -8,19 +8,14 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pcatool.errors import DataError, UsageError, counted, listed, show
+from pcatool.errors import DataError, UsageError
 from pcatool.options import FitOptions, SelectOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import Column, Feature, Table
-from pcatool.readers.column_names import find_columns
-from pcatool.readers.labels import Classes, LabelColumns, find_labels
-from pcatool.readers.select_columns import (
-    check_vectors,
-    choose_features,
-    find_triples,
-    find_weights,
-    match_features,
-)
+from pcatool.readers.labels import NO_LABELS, Classes, LabelColumns, find_labels
+from pcatool.readers.match_features import check_vectors, match_features
+from pcatool.readers.select_columns import choose_features, find_columns, find_triples, find_weights
+from pcatool.wording import counted, listed, show
 
 __all__ = ["ColumnChoice", "FirstInput", "NewColumns", "Schema", "SchemaFacts"]
 
@@ -303,7 +298,7 @@ class Schema:
         if self._several and not options.columns and self._new_columns is None:  # --keep-all or `facts` set it
             self._new_columns = NewColumns(self._first.table, options.exclude)
         weight = [] if weights is None else [find_weights(weights, columns, where)]
-        found = find_labels(labels, label_kernel, columns, where)
+        found = find_labels(labels, label_kernel, columns, where) if labels else NO_LABELS
         features = choose_features(
             columns, options, where, self._reporter, without={*weight, *found.numbers, *found.texts}
         )

@@ -1,170 +1,38 @@
-"""Choose the features, labels and weights of a fit; match the columns of a model in another table."""
+"""Choose the features and weights of a fit, from terms that name columns: by name, number, range or pattern."""
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from shlex import quote
 
-from pcatool.errors import (
-    DataError,
-    MissingColumns,
-    UsageError,
-    counted,
-    exclusion,
-    grouped,
-    leave_out_all,
-    listed,
-    near_columns,
-    show,
-)
+from pcatool.errors import DataError, MissingColumns, UsageError, near_columns
 from pcatool.options import SelectOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import SEPARATORS, Column, Feature
-from pcatool.readers.column_names import find_columns, find_elements, places_of, vector_element
+from pcatool.wording import counted, exclusion, leave_out_all, listed, show
 
 __all__ = [
+    "ColumnNames",
     "check_duplicates",
-    "check_vectors",
     "choose_features",
+    "find_columns",
+    "find_elements",
     "find_triples",
     "find_weights",
     "marked_number_error",
     "match_columns",
-    "match_features",
+    "only_place",
+    "places_of",
+    "vector_element",
 ]
 
 # A number with a unit of letters that --strip can remove: E is a letter of numbers.
 NUMBER_WITH_UNIT = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]+)*(\s?[^\W\deE_]{1,4})")
 CHECK_CUTTING = "check -d and --skip-lines, if the names do not look right"
 WITH_OTHERS = "give -c with this column and the other features"
-
-
-def match_features(
-    names: Sequence[str], booleans: frozenset[str], columns: Sequence[Column], where: str, remedy: str = ""
-) -> tuple[Feature, ...]:
-    """Return the named features of a table, in this order: columns, or elements of a vector column.
-
-    `booleans` are the names that are read as booleans. Raises MissingColumns for names not found, with `remedy` if
-    there is one, and DataError for columns without numbers.
-    """
-    places = places_of(columns)
-    found: list[Feature] = []
-    missing: list[str] = []
-    for name in names:
-        element = vector_element(name)
-        if name in places:
-            found.append(_feature(name, _only_place(name, places, where), columns, booleans, where))
-        elif element is not None and element[0] in places and _has_element(columns[places[element[0]][0]], element[1]):
-            found.append(Feature(name, _only_place(element[0], places, where), element[1]))
-        else:
-            missing.append(name)
-    if missing:
-        if not remedy:
-            near = near_columns(missing, [c.name for c in columns], set(names))
-            rename = f"rename {listed(near)}" if near else ""
-            added = f"column {show(missing[0])}" if len(missing) == 1 else "the columns"
-            add = f"add {added}, or {leave_out_all(missing)}"
-            # With most columns missing it is another table, save where its columns are only named otherwise.
-            another = rename or "give a table with these columns, or rename the columns of this table"
-            few = 2 * len(missing) <= len(names)
-            remedy = ", ".join(part for part in (rename, add) if part) if few else another
-        raise MissingColumns(missing, [c.name for c in columns], where, remedy, used=set(names))
-    return tuple(found)
-
-
-def check_vectors(
-    where: str, columns: Sequence[Column], names: Sequence[str], widths: Mapping[str, int], name: str
-) -> None:
-    """Raise DataError unless the vector columns of `name`, the first input or the model, are as long in this table.
-
-    `widths` are the lengths in `name`, by column name; `where` is the table of `columns`. Only vectors with an element
-    in `names` are checked. An element may also be a column by itself. A longer vector would otherwise be cut off
-    silently.
-    """
-    there = {column.name: column for column in columns}
-    elements = {each: element for each in names if (element := vector_element(each)) and element[0] in widths}
-    single = {elements[each][0] for each in elements if each in there}
-    for vector in dict.fromkeys(of for each, (of, _) in elements.items() if each not in there):
-        column, known = there.get(vector), widths[vector]
-        if column is None:
-            if vector not in single:
-                raise _missing_vector(vector, known, columns, widths, where)
-        elif column.kind != "vector":
-            if vector not in single:
-                held = f"has the type {column.arrow_type}, not" if column.arrow_type else "does not hold"
-                raise DataError(
-                    f"{where}: column {show(vector)} {held} vectors of numbers, as in {name}",
-                    "store a list of numbers in each cell of the column",
-                )
-        elif column.width and known and column.width != known:
-            raise DataError(
-                f"{where}, column {show(vector)}: the vectors have length {grouped(column.width)}, "
-                f"but the vectors in {name} have length {grouped(known)}",
-                f"give vectors of length {grouped(known)}",
-            )
-
-
-def _missing_vector(
-    name: str, width: int, columns: Sequence[Column], widths: Collection[str], where: str
-) -> MissingColumns:
-    """Return the error for a missing vector column; the remedy names the only vector column that may be meant."""
-    free = [c.name for c in columns if c.kind == "vector" and c.name not in widths and c.width in (0, width)]
-    rename = f"rename {show(free[0])} to {show(name)}" if len(free) == 1 else "add the column, or rename a column"
-    remedy = f"the column needs vectors{f' of length {grouped(width)}' if width else ''}: {rename}"
-    return MissingColumns([name], [c.name for c in columns], where, remedy, used=set(widths))
-
-
-def match_columns(names: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:
-    """Return the numbers of the named columns, of any kind; raises MissingColumns."""
-    if not names:
-        return []
-    places = places_of(columns)
-    missing = [name for name in names if name not in places]
-    if missing:
-        raise MissingColumns(missing, [c.name for c in columns], where, "add the column, or rename a column")
-    return [_only_place(name, places, where) for name in names]
-
-
-def _only_place(name: str, places: dict[str, list[int]], where: str) -> int:
-    """Return the number of the only column of this name; raises DataError if several columns have the name."""
-    at = places[name]
-    if len(at) > 1:
-        raise DataError(
-            f"{where}: columns {at[0] + 1} and {at[1] + 1} are both called {show(name)}",
-            "rename or drop one of the columns",
-        )
-    return at[0]
-
-
-def _has_element(column: Column, element: int) -> bool:
-    """Whether the column is a vector column with this element; any element if the length of its vectors is unknown."""
-    return column.kind == "vector" and (element < column.width or column.width == 0)
-
-
-def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[str], where: str) -> Feature:
-    """Return column i as the feature `name` of a model; raises DataError if the column holds no numbers."""
-    kind, example = columns[i].kind, columns[i].example
-    if columns[i].row_name:
-        raise DataError(
-            f"{where}: column {show(name)} holds the names of the rows (--row-names), but the model needs the "
-            "numbers of the column",
-            "leave out --row-names",
-        )
-    if (
-        (kind == "text" and columns[i].numbers_in_text != "all")
-        or kind == "vector"
-        or (kind == "boolean" and not (name in booleans or columns[i].boolean_type))
-    ):
-        first = f" (first value {show(example)})" if example else ""
-        stored = f" of type {columns[i].arrow_type}" if columns[i].arrow_type else ""
-        held = "text and numbers" if columns[i].numbers_in_text == "some" else f"{columns[i].contents}values"
-        raise DataError(
-            f"{where}: column {show(name)} holds {held}{first}{stored}, but the model needs numbers",
-            "store one number in each cell of the column" if kind == "vector" else "store the values as numbers",
-        )
-    return Feature(name, i, boolean=name in booleans and kind in ("", "boolean"))
 
 
 def choose_features(
@@ -384,3 +252,180 @@ def find_triples(terms: str, columns: Sequence[Column], where: str) -> tuple[int
             "name the columns of --triples in the order user, item, value, with numbers in the third",
         )
     return user, item, value
+
+
+def match_columns(names: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:
+    """Return the numbers of the named columns, of any kind; raises MissingColumns."""
+    if not names:
+        return []
+    places = places_of(columns)
+    missing = [name for name in names if name not in places]
+    if missing:
+        raise MissingColumns(missing, [c.name for c in columns], where, "add the column, or rename a column")
+    return [only_place(name, places, where) for name in names]
+
+
+def only_place(name: str, places: dict[str, list[int]], where: str) -> int:
+    """Return the number of the only column of this name; raises DataError if several columns have the name."""
+    at = places[name]
+    if len(at) > 1:
+        raise DataError(
+            f"{where}: columns {at[0] + 1} and {at[1] + 1} are both called {show(name)}",
+            "rename or drop one of the columns",
+        )
+    return at[0]
+
+
+# --- columns that terms name ---
+
+
+def find_columns(terms: Sequence[str], columns: Sequence[Column], where: str) -> list[int]:
+    """Return the numbers (from 0) of the columns that the terms name, each once, in the order named.
+
+    `where` is the name of the table for messages. Raises MissingColumns, UsageError or DataError for a term that names
+    no column.
+    """
+    names = ColumnNames(columns, where)
+    return list(dict.fromkeys(i for term in names.split(terms) for i in names.find(term)))
+
+
+def find_elements(terms: Sequence[str], columns: Sequence[Column], where: str) -> list[tuple[int, int | None]]:
+    """Like `find_columns`, for terms that may also name an element of a vector column, as in `emb[3]`.
+
+    Returns pairs (column, element), with None for the element where the term names the whole column.
+    """
+    names = ColumnNames(columns, where)
+    vectors = {c.name: i for i, c in enumerate(columns) if c.kind == "vector"}
+    found: dict[tuple[int, int | None], None] = {}
+    for term in names.split(terms):
+        element = vector_element(term.strip())
+        if term in names.places or element is None or element[0] not in vectors:
+            found |= dict.fromkeys((i, None) for i in names.find(term))
+            continue
+        i = vectors[element[0]]
+        name, width = columns[i].name, columns[i].width
+        if width == 0:
+            raise DataError(
+                f"{where}: column {show(name)} holds no vector: all its cells are missing", f"leave out {show(term)}"
+            )
+        if element[1] >= width:
+            raise DataError(
+                f"{where}: there is no element {show(term)}, because the vectors have {counted(width, 'element')}",
+                f"count elements from 0: the last element is {show(f'{name}[{width - 1}]')}",
+            )
+        found[i, element[1]] = None
+    return list(found)
+
+
+def vector_element(text: str) -> tuple[str, int] | None:
+    """Return name and element of a term such as `emb[3]`, or None for other terms."""
+    found = re.fullmatch(r"(.*)\[([0-9]+)\]", text, re.ASCII | re.DOTALL)
+    return (found[1], int(found[2])) if found else None
+
+
+def places_of(columns: Sequence[Column]) -> dict[str, list[int]]:
+    """Return the numbers (from 0) of the columns of each name."""
+    places: dict[str, list[int]] = {}
+    for i, column in enumerate(columns):
+        places.setdefault(column.name, []).append(i)
+    return places
+
+
+class ColumnNames:
+    """The column names of a table; finds the columns that a term names."""
+
+    def __init__(self, columns: Sequence[Column], where: str) -> None:
+        self.names = [c.name for c in columns]
+        self.places = places_of(columns)
+        self.where = where
+
+    def split(self, terms: Sequence[str]) -> Iterator[str]:
+        """Yield single terms, split at commas; a text that is a column name is one term, commas and blanks included."""
+        for text in terms:
+            yield from [text] if text in self.places else text.split(",")
+
+    def find(self, term: str) -> list[int]:
+        """Return the columns (from 0) of one term, as written or else without outer blanks; raises MissingColumns."""
+        if not term.strip():
+            raise UsageError("a column name is empty", "separate column names by single commas")
+        found = self._exactly(term) or self._exactly(term.strip())
+        if not found:
+            raise self._not_found(term)
+        return found
+
+    def _not_found(self, term: str) -> MissingColumns:
+        """Return the error for a term that names no column; the error names a near range, or else near names."""
+        alike = _folded(term) in map(_folded, self.names)
+        near = None if alike else self._near_range(term)
+        shown = self.names if near is None else [f"{near[0]}-{near[1]}"]
+        remedy = "correct the name, or name another column"
+        for name in near or near_columns([term], self.names):
+            if name != name.strip():
+                where = "begins" if name[:1].isspace() else "ends"
+                remedy = f"the name {show(name)} {where} with a space: {remedy}"
+                break
+        return MissingColumns([term], shown, self.where, remedy)
+
+    def _near_range(self, term: str) -> tuple[str, str] | None:
+        """Return the ends of the range that a term means if letter case and outer blanks are ignored; None for none."""
+        known = {_folded(name): name for name in reversed(self.names)}
+        for cut in [i for i, c in enumerate(term) if c == "-"]:
+            ends = [_folded(end) for end in (term[:cut], term[cut + 1 :])]
+            if any(ends) and all(not end or end in known or is_number(end) for end in ends):
+                first, last = (known.get(end, end) if end else "" for end in ends)
+                return first, last
+        return None
+
+    def _exactly(self, term: str) -> list[int]:
+        """Return the columns of a term: as a name, a number, a range or a pattern, tried in this order; [] for none."""
+        if term in self.places:
+            return self.places[term]
+        if is_number(term):
+            return [self._number(term)]
+        ends = self._range(term)
+        if ends is not None:
+            first, last = ends
+            if last < first:
+                written = f"{self.names[last]}-{self.names[first]}"
+                raise UsageError(f"column range {show(term)} runs backwards", f"write {written}")
+            return list(range(first, last + 1))
+        if re.search(r"[*?\[]", term):
+            return [i for i, name in enumerate(self.names) if fnmatch.fnmatchcase(name, term)]
+        return []
+
+    def _number(self, term: str) -> int:
+        """Return the column, from 0, of a number that counts from 1; raises DataError for a number out of range."""
+        number, count = int(term), len(self.names)
+        if not 1 <= number <= count:
+            raise DataError(
+                f"{self.where}: there is no column {number}, because the table has {counted(count, 'column')}",
+                "count columns from 1",
+            )
+        return number - 1
+
+    def _range(self, term: str) -> tuple[int, int] | None:
+        """Return the first and last column of `a-c`, `2-5`, `3-` or `-4`; None if the term is not a range.
+
+        Each dash is tried as the separator, since names may contain dashes.
+        """
+        for cut in [i for i, c in enumerate(term) if c == "-"]:
+            left, right = term[:cut], term[cut + 1 :]
+            if (left or right) and all(not end or end in self.places or is_number(end) for end in (left, right)):
+                return self._end(left, 0), self._end(right, len(self.names) - 1)
+        return None
+
+    def _end(self, text: str, default: int) -> int:
+        """Return the column of one end of a range; `default` for an empty text."""
+        if not text:
+            return default
+        return self.places[text][0] if text in self.places else self._number(text)
+
+
+def _folded(name: str) -> str:
+    """Return a name without outer blanks and in lower case."""
+    return name.strip().casefold()
+
+
+def is_number(term: str) -> bool:
+    """Whether the term consists of ASCII digits only."""
+    return re.fullmatch(r"[0-9]+", term, re.ASCII) is not None

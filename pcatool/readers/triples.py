@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, Runner, block_rows, nothing_to_fit, run_serially
-from pcatool.errors import DataError, UsageError, grouped, listed, show
+from pcatool.errors import DataError, UsageError
 from pcatool.linalg.sparse import SparseRows, first_duplicate
 from pcatool.model.model import Model
 from pcatool.options import NULLS, ApplyOptions, FitOptions, SelectOptions
@@ -23,6 +23,7 @@ from pcatool.readers.inputs import Inputs
 from pcatool.readers.row_counts import IncompleteCells, RowCounts, TripleCounts
 from pcatool.readers.rows import CheckedBatch, checked_batches
 from pcatool.resources import release_free_memory
+from pcatool.wording import grouped, listed, show
 
 __all__ = ["Triples", "read_triples", "rows_of_triples", "table_to_fit"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import counted, grouped, listed, percent, show
 from pcatool.model.model import component_name
 from pcatool.render.text import Line, labelled, render_table
+from pcatool.wording import counted, grouped, listed, percent, show
 
 __all__ = ["comparison_table", "comparison_text"]
 

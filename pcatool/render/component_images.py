@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import percent, printable
 from pcatool.model.model import component_name
 from pcatool.options import PictureOptions
 from pcatool.render.figures import DIVERGING, FRAME, check_form, figure_file, plain_matplotlib
 from pcatool.render.text import fold
+from pcatool.wording import percent, printable
 
 __all__ = ["component_picture", "image_facts"]
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.errors import counted, grouped, percent
 from pcatool.linalg.eigen import fix_signs
 from pcatool.methods.base import why_not_updatable
 from pcatool.model.description import name_of_total, settings_text
 from pcatool.model.model import Model, component_name
 from pcatool.resources import size_text
+from pcatool.wording import counted, grouped, percent
 
 __all__ = [
     "FEW_DIGITS",

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcatool.arrays import Array
-from pcatool.errors import RefusedError, UsageError, check_memory, printable, show
+from pcatool.errors import RefusedError, UsageError, check_memory
 from pcatool.options import PictureOptions
 from pcatool.render.text import fold
 from pcatool.stores.uri import plain_name, shown
 from pcatool.terminal import display_width
+from pcatool.wording import printable, show
 
 __all__ = [
     "CLASS_COLORS",

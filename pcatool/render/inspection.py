@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pcatool.errors import counted, grouped, listed, percent, show
 from pcatool.model.description import name_of_total
 from pcatool.model.model import component_name
 from pcatool.render.facts import FEW_DIGITS, aligned_lines, certificate_lines, em_lines, rank_text
 from pcatool.render.text import Line, labelled, render_table
 from pcatool.resources import size_text
+from pcatool.wording import counted, grouped, listed, percent, show
 
 __all__ = ["fact_lines", "inspection_text", "proof_lines"]
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.errors import counted, percent
 from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
 from pcatool.options import PictureOptions
@@ -33,6 +32,7 @@ from pcatool.render.figures import (
 from pcatool.render.text import fold, format_numbers, render_table
 from pcatool.rules.base import Verdict, agreement
 from pcatool.terminal import BOLD, CYAN, DIM, MAGENTA, styled
+from pcatool.wording import counted, percent
 
 __all__ = ["FIRST_COMPONENTS", "ScreeLook", "rules_report", "scree_chart", "scree_picture"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pcatool.errors import counted, grouped, listed, percent, show
 from pcatool.model.description import name_of_total, settings_text
 from pcatool.model.model import Model
 from pcatool.progress import FitCounts, KeptRows
@@ -15,6 +14,7 @@ from pcatool.resources import need_text, size_text
 from pcatool.solvers.plan import Plan
 from pcatool.solvers.rows import HELD_BYTES
 from pcatool.stores.uri import shown
+from pcatool.wording import counted, grouped, listed, percent, show
 
 __all__ = [
     "apply_facts",

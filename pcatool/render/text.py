@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import UsageError, grouped, printable, show
+from pcatool.errors import UsageError
 from pcatool.terminal import BOLD, DIM, display_width, styled
+from pcatool.wording import grouped, printable, show
 
 __all__ = [
     "FORMS",

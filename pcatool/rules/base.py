@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import DataError, RefusedError, counted, grouped
+from pcatool.errors import DataError, RefusedError
 from pcatool.model.model import VarianceTable
 from pcatool.options import parse_components
 from pcatool.progress import doing
 from pcatool.registry import RULES
+from pcatool.wording import counted, grouped
 
 __all__ = [
     "ALL_EIGENVALUES",

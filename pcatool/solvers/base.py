@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array, nothing_to_fit
-from pcatool.errors import DataError, RefusedError, counted, grouped, listed, show
+from pcatool.errors import DataError, RefusedError
 from pcatool.linalg.eigen import triangle
 from pcatool.linalg.moments import LEAST, Centre, center_block
 from pcatool.linalg.row_sums import Statistic
@@ -18,6 +18,7 @@ from pcatool.linalg.spectrum import EPS, Spectrum, Wish
 from pcatool.linalg.triangle import Triangle
 from pcatool.solvers.estimate import Estimate
 from pcatool.solvers.rows import AT_ONCE, Rows, first_heavy_row
+from pcatool.wording import counted, grouped, listed, show
 
 __all__ = [
     "MAX_DIVISOR_ERROR",

@@ -7,14 +7,27 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pcatool.arrays import QUEUED_TASKS, block_rows, most_tasks
-from pcatool.errors import RefusedError, counted, grouped, show
+from pcatool.arrays import most_tasks
+from pcatool.errors import RefusedError
 from pcatool.progress import KeptRows
 from pcatool.registry import SOLVERS
 from pcatool.resources import admitting, free_disk, limit_text, need_text, or_admitting, size_text, temporary_folder
 from pcatool.solvers.base import Problem, Solver
-from pcatool.solvers.estimate import Estimate, estimate_in_memory
+from pcatool.solvers.estimate import (
+    PROGRAM_BYTES,
+    Estimate,
+    blocks_bytes,
+    bytes_with_reading,
+    estimate_in_memory,
+    in_flight,
+    joined_rows,
+    left_of_reading,
+    total_bytes,
+    with_margin,
+    without_margin,
+)
 from pcatool.solvers.rows import HELD_BYTES, SMALL_BYTES, Rows
+from pcatool.wording import counted, grouped, show
 
 __all__ = [
     "DUAL_ROWS",
@@ -24,20 +37,14 @@ __all__ = [
     "HOLDS_ROWS",
     "SCATTER_COLUMNS",
     "Plan",
-    "blocks_bytes",
-    "bytes_with_reading",
     "choose",
     "fallback_plan",
-    "in_flight",
     "keep_rows",
-    "left_of_reading",
     "make_plan",
     "most_kept",
     "not_randomized",
     "plan_of",
     "room_for_rows",
-    "scoring_bytes",
-    "total_bytes",
 ]
 
 # Most columns for a scatter whatever n: it takes 128 MB, and its eigenvectors half a minute of one core.
@@ -95,19 +102,9 @@ def not_randomized(wish: int | float | str) -> str:
     return f"solver randomized needs a number of components, not -k {wish}"
 
 
-# Bytes of the program before any data: 70 MB with Arrow and numpy, 85 MB with Parquet and the part of scipy that some
-# fits load, and 15 MB for pieces of freed memory that are too small for reuse, which small fits have, too.
-PROGRAM_BYTES = 95 << 20
-
-# Share added to the computed memory: fragmentation depends on the system. With it, a fit that is admitted under
-# --memory stays below the limit.
-MARGIN = 0.05
-
 # Factor on the expected number of rows, which is an estimate.
 EXPECTED_ROWS_MARGIN = 1.02
 
-# Bytes per column: its name and its place, in several tables.
-COLUMN_BYTES = 1 << 10
 
 # Number of components that a remedy suggests where a share or a rule asks for too many.
 FEW_COMPONENTS = 10
@@ -227,7 +224,7 @@ class Plan(NamedTuple):
             raise RefusedError(
                 f"the fit keeps its rows in a temporary file of about {need_text(size)}, but {show(folder)} has only "
                 f"{size_text(free)} of free space",
-                or_admitting(remedy, self.peak_bytes + _with_margin(self.most_bytes(size))),
+                or_admitting(remedy, self.peak_bytes + with_margin(self.most_bytes(size))),
             )
 
     def _remedy(self, limit: int, problem: Problem) -> str:
@@ -277,7 +274,7 @@ def room_for_rows(d: int, reading: int, limit: int | None) -> int:
 
 def _room(peak: int, limit: int | None) -> int:
     """Return the bytes of rows that may be in memory beside `peak` bytes, at least HELD_BYTES; None is no limit."""
-    return sys.maxsize if limit is None else max(_without_margin(limit - peak), HELD_BYTES)
+    return sys.maxsize if limit is None else max(without_margin(limit - peak), HELD_BYTES)
 
 
 def keep_rows(plan: Plan, rows: Rows, limit: int | None) -> Plan:
@@ -307,7 +304,7 @@ def keep_rows(plan: Plan, rows: Rows, limit: int | None) -> Plan:
         peak, held = (plan.beside_rows, most) if in_memory else (peak, 0)
         kept = KeptRows(size, 0) if in_memory else KeptRows(0, size, temporary_folder())
     rows.memory, rows.memory_beside_file = (room, beside_file) if in_memory else (HELD_BYTES, None)
-    return plan._replace(peak_bytes=max(peak + _with_margin(held), before), kept=kept)
+    return plan._replace(peak_bytes=max(peak + with_margin(held), before), kept=kept)
 
 
 def _begin_with(plan: Plan, rows: Rows, limit: int | None) -> Plan:
@@ -319,7 +316,7 @@ def _begin_with(plan: Plan, rows: Rows, limit: int | None) -> Plan:
     if held <= HELD_BYTES:
         return plan
     if held <= _room(plan.first_peak, limit):
-        return plan._replace(peak_bytes=max(plan.peak_bytes, plan.first_peak + _with_margin(held)))
+        return plan._replace(peak_bytes=max(plan.peak_bytes, plan.first_peak + with_margin(held)))
     before = _peak_before(plan, rows)
     rows.leave_memory()
     return plan._replace(peak_bytes=max(plan.peak_bytes, before))
@@ -328,9 +325,7 @@ def _begin_with(plan: Plan, rows: Rows, limit: int | None) -> Plan:
 def _peak_before(plan: Plan, rows: Rows) -> int:
     """Bytes at the peak while rows were read to choose a solver."""
     known = rows.buffered_rows if rows.complete else None
-    return total_bytes(plan.columns, plan.reading + blocks_bytes(plan.columns, known, 1)) + _with_margin(
-        rows.held_bytes
-    )
+    return total_bytes(plan.columns, plan.reading + blocks_bytes(plan.columns, known, 1)) + with_margin(rows.held_bytes)
 
 
 def make_plan(name: str, reason: str, problem: Problem, rows: int | None, threads: int, reading: int = 0) -> Plan:
@@ -360,77 +355,9 @@ def plan_of(
     return plan._replace(beside_rows=beside, holds_rows=name in HOLDS_ROWS)
 
 
-def total_bytes(d: int, working: int) -> int:
-    """Bytes at the peak: the program, its tables for d columns, and `working` bytes of data with a margin."""
-    return PROGRAM_BYTES + COLUMN_BYTES * d + _with_margin(working)
-
-
-def _with_margin(size: int) -> int:
-    """Return a number of bytes of data with MARGIN added."""
-    return size + int(MARGIN * size)
-
-
-def _without_margin(size: int) -> int:
-    """Return the most bytes of data that take at most `size` bytes with MARGIN added."""
-    least = int(size / (1 + MARGIN))
-    return least + 1 if _with_margin(least + 1) <= size else least
-
-
-def blocks_bytes(
-    d: int,
-    rows: int | None,
-    threads: int,
-    copies: int = 1,
-    *,
-    height: int = 0,
-    most: int = 1 << 30,
-    kept: bool = False,
-) -> int:
-    """Bytes of the block being filled, of the blocks waiting or in work, and of the copies that each thread makes.
-
-    `most` limits the number of blocks waiting or in work, and `copies` is the number of copies that a thread makes of
-    its block. Blocks are joined until they have `height` rows. The number of rows, if known, limits every count. With
-    `kept`, the blocks are rows that are kept in memory, which do not count here; joining them makes a copy.
-    """
-
-    def bytes_of(blocks: int, height: int) -> int:
-        return 8 * d * (blocks * height if rows is None else min(blocks * height, rows))
-
-    tall = joined_rows(d, height)
-    joined = tall > block_rows(d)
-    made = (copies + (kept and joined)) * bytes_of(min(threads, most), tall)
-    return made if kept else bytes_of(1, block_rows(d)) + bytes_of(min(in_flight(threads), most), tall) + made
-
-
-def joined_rows(d: int, height: int) -> int:
-    """Return `height`, at least 1, rounded up to a multiple of the rows of one block of d columns."""
-    one = block_rows(d)
-    return max(-(-height // one), 1) * one
-
-
-def scoring_bytes(d: int, k: int, rows: int, threads: int, held: int) -> int:
-    """Return the bytes at the peak while parts of `rows` rows of d columns are scored to k columns and written.
-
-    `held` includes the bytes for reading the rows. A finished part is text. A part in work takes memory for one block
-    of its rows at a time, as read (if the part is not cut like blocks), centred and scaled; for the scores with two
-    copies; and for their text with room to grow.
-    """
-    number, text = 8, 24
-    height = block_rows(d)
-    each = rows * text * k
-    worked_on = (2 + (rows % height > 0)) * height * number * d + rows * (3 * number + 2 * text) * k
-    parts = in_flight(threads)
-    return total_bytes(d, held + parts * each + max(parts - QUEUED_TASKS, 1) * worked_on)
-
-
 def most_kept(wish: int | float | str, most: int) -> int:
     """Return the largest number of components that `wish` can give, at most `most`; a share or a rule may take all."""
     return min(wish, most) if isinstance(wish, int) else most
-
-
-def in_flight(threads: int) -> int:
-    """Return how many blocks or parts are in work, waiting or finished at the same time, for a number of threads."""
-    return threads + QUEUED_TASKS if threads > 1 else 1
 
 
 def _peaks(
@@ -462,24 +389,6 @@ def _peaks(
         first = bytes_with_reading(working, reading, d, None if need.without_blocks else problem.n)
     later = max(need.again + of_pass(need.copies), need.solving)
     return total_bytes(d, first), total_bytes(d, max(first, later + left_of_reading(reading)))
-
-
-def bytes_with_reading(working: int, reading: int, d: int, held: int | None) -> int:
-    """Return the bytes at the peak of reading rows of d columns and of a pass over these rows.
-
-    Reading takes `reading` bytes, the pass `working` bytes. If all rows are read before the pass, `held` is their
-    number: few rows are then in a file, more rows in memory. None means that rows are read during the pass.
-    """
-    if held is None:
-        return working + reading
-    numbers = 8 * held * d
-    cutting = blocks_bytes(d, held, 1)
-    return max(working + left_of_reading(reading), reading + cutting + (numbers if numbers > SMALL_BYTES else 0))
-
-
-def left_of_reading(reading: int) -> int:
-    """Bytes of the freed memory of reading that is too fragmented for reuse."""
-    return reading // 4
 
 
 def _estimate(name: str, problem: Problem, rows: int | None) -> Estimate:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from pcatool.arrays import Array
-from pcatool.errors import grouped
 from pcatool.linalg.blas import factorise_both, one_blas_thread
 from pcatool.linalg.eigen import MOST_ROWS_IN_PARALLEL
 from pcatool.linalg.sparse import ShiftedRows, SparseRows
@@ -42,6 +41,7 @@ from pcatool.solvers.plan import (
     not_randomized,
 )
 from pcatool.solvers.randomized import by_products, krylov_bytes
+from pcatool.wording import grouped
 
 __all__ = ["choose_sparse", "estimate_sparse", "solve_sparse"]
 

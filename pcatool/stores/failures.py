@@ -6,7 +6,8 @@ import re
 
 from pyarrow import ArrowException
 
-from pcatool.errors import BlamelessError, FileError, LostError, check_memory, show
+from pcatool.errors import BlamelessError, FileError, LostError, check_memory
+from pcatool.wording import show
 
 __all__ = ["ERRORS", "plain_error"]
 

@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from pcatool.errors import BlamelessError, FileError, LostError, check_memory, missing_package, show
+from pcatool.errors import BlamelessError, FileError, LostError, check_memory, missing_package
 from pcatool.resources import cannot_spool
 from pcatool.stores.objects import changed_error
 from pcatool.stores.uri import shown
+from pcatool.wording import show
 
 __all__ = ["WebPage", "open_page", "size_of_page"]
 

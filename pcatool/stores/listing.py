@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 from glob import has_magic
 from typing import Any, NamedTuple
 
-from pcatool.errors import FileError, show
+from pcatool.errors import FileError
 from pcatool.stores.failures import ERRORS
 from pcatool.stores.interruptible_calls import interruptible
 from pcatool.stores.objects import ObjectPlace, place_of
 from pcatool.stores.uri import HTTP, parse, shown, with_options
+from pcatool.wording import show
 
 __all__ = ["FoundObjects", "expand", "modified_ns", "names_in", "size_of"]
 

@@ -17,11 +17,12 @@ from ctypes import py_object, pythonapi
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from pcatool.errors import BlamelessError, FileError, LostError, show
+from pcatool.errors import BlamelessError, FileError, LostError
 from pcatool.stores import providers
 from pcatool.stores.failures import ERRORS, plain_error
 from pcatool.stores.interruptible_calls import interruptible
 from pcatool.stores.uri import HTTP, Uri, parse, shown
+from pcatool.wording import show
 
 __all__ = ["ObjectPlace", "RemoteBytes", "changed_error", "open_object", "place_of", "remove", "state_of", "upload"]
 

@@ -19,8 +19,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError
 from pcatool.stores.uri import Uri, parse, shown
+from pcatool.wording import show
 
 __all__ = ["CanonicalName", "S3Settings", "find_azure", "find_gs", "make_s3", "settings_of"]
 

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError
+from pcatool.wording import show
 
 __all__ = ["HTTP", "Uri", "is_remote", "parse", "plain_name", "shown", "with_options"]
 

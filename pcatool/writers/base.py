@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.errors import DataError, UsageError, show
+from pcatool.errors import DataError, UsageError
 from pcatool.options import OutputOptions
 from pcatool.registry import READERS, WRITERS
 from pcatool.stores.uri import plain_name, shown
+from pcatool.wording import show
 from pcatool.writers.cells import CONVERT_COLUMN, TextlessType, row_slices
 from pcatool.writers.sink import Data, Sink, uncompressed_name
 

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError
+from pcatool.wording import show
 from pcatool.writers.base import PassthroughFields, TextWriter, Values
 from pcatool.writers.cells import (
     TEXT_TYPE,

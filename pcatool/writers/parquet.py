@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pcatool.errors import UsageError, show
+from pcatool.errors import UsageError
+from pcatool.wording import show
 from pcatool.writers.base import PassthroughFields, Values, Writer, output_names
 from pcatool.writers.cells import CONVERT_COLUMN, floats
 from pcatool.writers.sink import ByteCollector, Sink

@@ -17,9 +17,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Protocol
 
-from pcatool.errors import FileError, UsageError, show
+from pcatool.errors import FileError, UsageError
 from pcatool.resources import cannot_spool
 from pcatool.stores.uri import HTTP, is_remote, parse, shown
+from pcatool.wording import show
 from pcatool.writers.target import STDOUT, Target, exists, inspect_target, unwritable
 
 __all__ = [

@@ -12,8 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from pcatool.errors import FileError, UsageError, show
+from pcatool.errors import FileError, UsageError
 from pcatool.stores.uri import is_remote, shown
+from pcatool.wording import show
 
 __all__ = ["STDOUT", "Target", "exists", "inspect_target"]
 

@@ -14,9 +14,10 @@ import pytest
 
 from pcatool import options
 from pcatool.cli import app, help_page
-from pcatool.errors import UsageError, counted
+from pcatool.errors import UsageError
 from pcatool.registry import PLOTS
 from pcatool.terminal import Screen
+from pcatool.wording import counted
 
 REPORTS = ("explain-variance", "scree", "components", "plot", "report", "inspect", "diff")
 AGAIN = ("update", "merge", "subtract", "refit")

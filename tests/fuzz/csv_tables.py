@@ -19,7 +19,8 @@ from unittest.mock import patch
 import numpy as np
 
 from pcatool.arrays import block_rows
-from pcatool.errors import DataError, show
+from pcatool.errors import DataError
+from pcatool.wording import show
 from readers.by_letter import Joined, Rows, states
 from readers.reading import MISSING, number, read, same_bits
 

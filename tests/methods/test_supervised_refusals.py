@@ -16,7 +16,7 @@ from pcatool.methods.dependence import HELD_COPIES
 from pcatool.methods.supervised import SupervisedPCA
 from pcatool.options import FitOptions
 from pcatool.progress import Reporter
-from pcatool.solvers.plan import PROGRAM_BYTES
+from pcatool.solvers.estimate import PROGRAM_BYTES
 
 ROWS = case(40, 5)
 X, Y, TARGETS = ROWS.X, ROWS.y, ROWS.targets

@@ -664,7 +664,7 @@ def test_applications_that_are_refused(models: Callable[[str], Model], holed: Ar
             'fill=True cannot be combined with missing="keep"',
         ),
         (lambda: pcatool.reconstruct(em, frame, fill=True, missing="error"), 'give missing="mean", project or em'),
-        (lambda: pcatool.transform(em, frame, missing="drop"), 'missing="drop" is for fits'),
+        (lambda: pcatool.transform(em, frame, missing="drop"), 'missing="drop" is only for fits'),
         (
             lambda: pcatool.transform(without_means, holed, missing="mean"),
             "does not have: it was fitted with center=False; give missing=",

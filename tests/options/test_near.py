@@ -14,11 +14,12 @@ from often import often
 from pcatool.cli import app
 from pcatool.cli.app import program
 from pcatool.cli.reporter import run_and_report
-from pcatool.errors import UsageError, edit_distance, nearest
+from pcatool.errors import UsageError
 from pcatool.options.applying import parse_truncation
 from pcatool.options.fields import OPTIONS, SENTENCES
 from pcatool.options.fitting import parse_components
 from pcatool.registry import RULES, SOLVERS
+from pcatool.wording import edit_distance, nearest
 
 FIT = [option for option in program().commands["fit"].option_names if option.startswith("--")]
 

@@ -27,7 +27,8 @@ from pcatool.errors import RefusedError
 from pcatool.linalg.spectrum import Wish
 from pcatool.registry import SOLVERS
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import HOLDS_ROWS, blocks_bytes, make_plan, total_bytes
+from pcatool.solvers.estimate import blocks_bytes, total_bytes
+from pcatool.solvers.plan import HOLDS_ROWS, make_plan
 from pcatool.solvers.rows import Rows
 
 pytestmark = pytest.mark.long

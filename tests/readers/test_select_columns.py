@@ -12,7 +12,8 @@ from pcatool.errors import DataError, MissingColumns
 from pcatool.options import SelectOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import Column
-from pcatool.readers.select_columns import choose_features, find_columns, match_columns, match_features
+from pcatool.readers.match_features import match_features
+from pcatool.readers.select_columns import choose_features, find_columns, match_columns
 from readers.reading import read, write
 
 TABLE = [

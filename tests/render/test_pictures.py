@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 import pcatool
-from pcatool.errors import UsageError, percent
+from pcatool.errors import UsageError
 from pcatool.model.model import VarianceTable
 from pcatool.options import PictureOptions
 from pcatool.render.figures import PICTURES, in_units, picture_form, plain_matplotlib
 from pcatool.render.scree import FIRST_COMPONENTS, ScreeLook, scree_figure, scree_picture
 from pcatool.rules.base import Verdict
+from pcatool.wording import percent
 
 pytestmark = pytest.mark.long
 

@@ -7,11 +7,11 @@ import pytest
 from rich.cells import cell_len
 
 import pcatool
-from pcatool.errors import percent
 from pcatool.linalg.spectrum import largest_drop
 from pcatool.model.model import VarianceTable
 from pcatool.render.scree import ScreeLook, rules_report, scree_chart, scree_picture
 from pcatool.rules.base import Verdict
+from pcatool.wording import percent
 
 IRIS = [4.228, 0.243, 0.078, 0.024]
 

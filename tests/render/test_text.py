@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from pcatool.errors import UsageError, printable
+from pcatool.errors import UsageError
 from pcatool.model.model import VarianceTable
 from pcatool.render.text import FORMS, fold, format_numbers, render_table
+from pcatool.wording import printable
 
 HOUSES = VarianceTable.of(np.array([21.6, 0.0]), 21.6)
 CAPTION = "centred, not standardised, divisor n (ddof 0); k = 2 kept"

@@ -19,19 +19,8 @@ from pcatool.progress import Reporter
 from pcatool.registry import SOLVERS
 from pcatool.resources import parse_size
 from pcatool.solvers.base import Problem
-from pcatool.solvers.plan import (
-    FALLBACK_SOLVER,
-    HOLDS_ROWS,
-    Plan,
-    blocks_bytes,
-    choose,
-    fallback_plan,
-    in_flight,
-    joined_rows,
-    keep_rows,
-    make_plan,
-    total_bytes,
-)
+from pcatool.solvers.estimate import blocks_bytes, in_flight, joined_rows, total_bytes
+from pcatool.solvers.plan import FALLBACK_SOLVER, HOLDS_ROWS, Plan, choose, fallback_plan, keep_rows, make_plan
 from pcatool.solvers.randomized import krylov_bytes
 from pcatool.solvers.rows import SMALL_BYTES, Rows
 from solvers.cases import fit, names_of

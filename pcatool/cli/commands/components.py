@@ -11,7 +11,7 @@ import typer
 
 from pcatool.cli.parameters import NoClobber, Subject, prints_usage
 from pcatool.cli.reporter import ConsoleReporter, print_result
-from pcatool.errors import UsageError, grouped, show
+from pcatool.errors import UsageError
 from pcatool.options import (
     ANY_FILE,
     ComponentsOptions,
@@ -24,6 +24,7 @@ from pcatool.options import (
 )
 from pcatool.stores.uri import plain_name, shown
 from pcatool.terminal import Screen
+from pcatool.wording import grouped, show
 
 if TYPE_CHECKING:
     from pcatool.model.model import Model

@@ -168,8 +168,8 @@ def _facts(drawn: PlotOutcome, request: PlotRequest) -> dict[str, Any]:
 
 def _lines(facts: dict[str, Any], drawn: PlotOutcome) -> list[str]:
     """Return the lines of the closing summary: what was drawn, then the model."""
-    from pcatool.errors import counted
     from pcatool.render.facts import report_lines
+    from pcatool.wording import counted
 
     axes = ", ".join(drawn.plot_data.names)
     lines = [f"{facts['kind']} of {axes}"]

@@ -8,7 +8,7 @@ import typer
 
 from pcatool.cli.parameters import NoClobber, Subject, prints_usage, variance_report
 from pcatool.cli.reporter import ConsoleReporter, print_result
-from pcatool.errors import UsageError, printable
+from pcatool.errors import UsageError
 from pcatool.options import (
     ANY_FILE,
     EngineOptions,
@@ -25,6 +25,7 @@ from pcatool.options.fields import require_choice
 from pcatool.registry import RULES
 from pcatool.stores.uri import shown
 from pcatool.terminal import Screen
+from pcatool.wording import printable
 
 if TYPE_CHECKING:
     from pcatool.pipeline.fit import Fitted

@@ -23,8 +23,9 @@ from pcatool.arrays import Accumulator, nothing_to_fit
 from pcatool.engines.base import Done, Listing, unreported
 from pcatool.engines.dask.local import LocalWorkers
 from pcatool.engines.dask.tasks import Tree, build_tree, version
-from pcatool.errors import FileError, LostError, UsageError, missing_package, show
+from pcatool.errors import FileError, LostError, UsageError, missing_package
 from pcatool.stores.interruptible_calls import interruptible, uninterrupted
+from pcatool.wording import show
 
 __all__ = ["Dask", "DaskRun"]
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Generic, TypeVar
 
-from pcatool.errors import FileError, LostError, RefusedError, show
+from pcatool.errors import FileError, LostError, RefusedError
+from pcatool.wording import show
 
 __all__ = ["Call", "ask", "error_of_spark"]
 

@@ -17,7 +17,8 @@ from pcatool.engines.spark import tasks
 from pcatool.engines.spark.calls import Call, ask, error_of_spark
 from pcatool.engines.spark.session import Session, active_session, check_address, start_session
 from pcatool.engines.spark.tasks import SCHEMA, FirstStageTask, MergeRows, TaskResults, join_pieces
-from pcatool.errors import FileError, LostError, PcatoolError, show
+from pcatool.errors import FileError, LostError, PcatoolError
+from pcatool.wording import show
 
 __all__ = ["Spark"]
 

@@ -20,8 +20,9 @@ from time import sleep
 from typing import Any
 
 from pcatool.engines.spark.calls import ask, error_of_spark
-from pcatool.errors import FileError, LostError, UsageError, missing_package, show
+from pcatool.errors import FileError, LostError, UsageError, missing_package
 from pcatool.resources import cannot_spool
+from pcatool.wording import show
 
 __all__ = ["Session", "active_session", "check_address", "is_here", "is_tuned", "start_session"]
 

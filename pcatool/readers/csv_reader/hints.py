@@ -14,22 +14,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from pcatool.errors import DataError, exclusion, leave_out, null_option, show
+from pcatool.errors import DataError
 from pcatool.options import TableOptions
 from pcatool.readers.base import SEPARATORS, Column, Feature, bad_cell_remedy
 from pcatool.readers.csv_reader.dialect import PADDING, Dialect
 from pcatool.registry import READERS
+from pcatool.wording import exclusion, leave_out, null_option, show
 
 __all__ = [
     "MOST_CELLS_EXAMINED",
+    "NOT_A_TABLE",
     "PLAIN_NUMBERS_REMEDY",
     "READ_WITH",
     "OtherCells",
     "ReadAgain",
-    "check_is_table",
-    "check_text",
     "empty_table_error",
     "is_in_other_script",
+    "not_a_table_error",
+    "nul_bytes_error",
     "other_text_formats",
     "ragged_row_error",
     "remedy_for_cell",
@@ -338,14 +340,17 @@ def _remedy_for_mixture(cell: str, feature: Feature, column: Sequence[str], dial
 SUFFIXES = {"JSON": (".json", ".jsonl", ".ndjson"), "HTML": (".html", ".htm"), "XML": (".xml",)}
 # Beginnings of text files that are not tables: pattern -> (what the file is, remedy).
 NOT_TABLES = {
-    re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))"): ("JSON", "convert the file to CSV or Parquet"),
+    re.compile(r"\s*(?:\{\s*(?:\"|$)|\[\s*(?:[\[{\"]|-?[0-9.]+$|$))", re.IGNORECASE): (
+        "JSON",
+        "convert the file to CSV or Parquet",
+    ),
     re.compile(r"\s*<(?:!doctype|!--|html|head|body|table)\b", re.IGNORECASE): (
         "HTML",
         "check whether the file is the error page of a server",
     ),
     re.compile(r"\s*<(?:\?xml|svg|stata_dta)\b", re.IGNORECASE): ("XML", "convert the file to CSV or Parquet"),
-    re.compile(r"\{\\rtf"): ("a document (RTF)", "save the table as CSV"),
-    re.compile(r"version https://git-lfs"): ("a Git LFS pointer", "fetch the file with: git lfs pull"),
+    re.compile(r"\{\\rtf", re.IGNORECASE): ("a document (RTF)", "save the table as CSV"),
+    re.compile(r"version https://git-lfs", re.IGNORECASE): ("a Git LFS pointer", "fetch the file with: git lfs pull"),
     re.compile(r"sep=", re.IGNORECASE): (
         "a sep= line for spreadsheets",
         "skip the line with --skip-lines 1, and give the separator with -d",
@@ -353,29 +358,28 @@ NOT_TABLES = {
 }
 
 
-def check_text(cells: list[str], place: str) -> None:
-    """Raise `DataError` for a header with NUL bytes: the file has another encoding, or is not text."""
+NOT_A_TABLE = re.compile("|".join(f"(?:{beginning.pattern})" for beginning in NOT_TABLES), re.IGNORECASE)
+
+
+def nul_bytes_error(cells: list[str], place: str) -> DataError:
+    """Return the error for a header with NUL bytes: the file has another encoding, or is not text."""
     text = "".join(cells)
-    if "\0" in text:
-        # UTF-16 without a byte-order mark looks like text with a NUL byte beside every letter.
-        order = "be" if text.startswith("\0") else "le"
-        sparse = 3 * text.count("\0") < len(text)
-        remedy = (
-            "check that the file is a text table" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
-        )
-        raise DataError(f"{place}: the line has NUL bytes", remedy)
+    # UTF-16 without a byte-order mark looks like text with a NUL byte beside every letter.
+    order = "be" if text.startswith("\0") else "le"
+    sparse = 3 * text.count("\0") < len(text)
+    remedy = (
+        "check that the file is a text table" if sparse else f"name the encoding, such as --encoding utf-16-{order}"
+    )
+    return DataError(f"{place}: the line has NUL bytes", remedy)
 
 
-def check_is_table(cells: list[str], place: str) -> None:
-    """Raise `DataError` if the first cell begins like JSON, HTML or other text that is not a table."""
-    for beginning, (what, remedy) in NOT_TABLES.items():
-        if beginning.match(cells[0]):
-            formats = [name for name in READERS if set(READERS[name].suffixes) & set(SUFFIXES.get(what, ()))]
-            if formats:
-                raise DataError(
-                    f"{place}: the text is {what}, but is read as CSV", f"{_naming_format(formats)}, or {remedy}"
-                )
-            raise DataError(f"{place}: the text is {what}, not a table", remedy)
+def not_a_table_error(cell: str, place: str) -> DataError:
+    """Return the error for a first cell that `NOT_A_TABLE` matches: JSON, HTML or other text that is not a table."""
+    what, remedy = next(found for beginning, found in NOT_TABLES.items() if beginning.match(cell))
+    formats = [name for name in READERS if set(READERS[name].suffixes) & set(SUFFIXES.get(what, ()))]
+    if formats:
+        return DataError(f"{place}: the text is {what}, but is read as CSV", f"{_naming_format(formats)}, or {remedy}")
+    return DataError(f"{place}: the text is {what}, not a table", remedy)
 
 
 def other_text_formats() -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pcatool.arrays import Array, Runner, block_rows, run_serially
-from pcatool.errors import DataError, show
+from pcatool.errors import DataError
 from pcatool.options import BLANKS, TableOptions
 from pcatool.progress import Reporter
 from pcatool.readers.base import SEPARATORS, Batch, Column, Feature, Part, RoundedCell, above_2_53, first_rounded
@@ -20,13 +20,14 @@ from pcatool.readers.csv_reader.count_missing import cells_at, count_in_text
 from pcatool.readers.csv_reader.dialect import Dialect
 from pcatool.readers.csv_reader.hints import (
     MOST_CELLS_EXAMINED,
+    NOT_A_TABLE,
     PLAIN_NUMBERS_REMEDY,
     READ_WITH,
     OtherCells,
-    check_is_table,
-    check_text,
     empty_table_error,
     is_in_other_script,
+    not_a_table_error,
+    nul_bytes_error,
     other_text_formats,
     remedy_for_column,
     with_lines,
@@ -35,6 +36,7 @@ from pcatool.readers.csv_reader.reference import BOOLEANS, parse
 from pcatool.readers.csv_reader.split import Chunk, RowCutter, check_utf8, rows_of
 from pcatool.readers.opener import OpenedInput
 from pcatool.resources import release_free_memory
+from pcatool.wording import show
 
 __all__ = ["CsvTable", "TsvTable", "all_numbers", "profile"]
 
@@ -305,9 +307,10 @@ class CsvTable:
             self._first_line = first
         line, cells = next(rows_of(first, self.dialect, self.name))
         place = f"{self.name}, line {line}"
-        check_text(cells, place)
-        if not self._options.header:  # with --header, any names are allowed
-            check_is_table(cells, place)
+        if any("\0" in cell for cell in cells):
+            raise nul_bytes_error(cells, place)
+        if not self._options.header and NOT_A_TABLE.match(cells[0]):  # with --header, any names are allowed
+            raise not_a_table_error(cells[0], place)
         if self._options.delimiter is None:
             check_separator(first, lambda: self._cutter.peek(FIRST_ROWS, eager=True), self.dialect, self.name)
             if len(cells) == 1:

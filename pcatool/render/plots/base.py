@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import percent
 from pcatool.model.model import component_name
 from pcatool.options import PictureOptions
 from pcatool.render.plots.points import RowCollector
+from pcatool.wording import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import grouped
 from pcatool.options import PictureOptions
 from pcatool.render.figures import DARK, MARK, distinct_names, draw_titles
 from pcatool.render.plots.arrow_names import NamePlace, OccupiedArea, draw_names, place_names, text_sizes
 from pcatool.render.plots.base import PlotData
 from pcatool.render.plots.marks import MARGIN, Scale, draw_rows, drawn_places, fit_scale
 from pcatool.render.plots.scores import figure_of_rows, rows_subtitle
+from pcatool.wording import grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

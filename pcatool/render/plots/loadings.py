@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import UsageError, grouped
+from pcatool.errors import UsageError
 from pcatool.options import PictureOptions
 from pcatool.render.figures import (
     DARK,
@@ -22,6 +22,7 @@ from pcatool.render.figures import (
     signed,
 )
 from pcatool.render.plots.base import PlotData
+from pcatool.wording import grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

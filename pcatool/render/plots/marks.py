@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcatool.arrays import Array
-from pcatool.errors import counted, grouped
 from pcatool.render.figures import (
     CLASS_COLORS,
     DARK,
@@ -29,6 +28,7 @@ from pcatool.render.figures import (
 )
 from pcatool.render.plots.points import ALL, KNOWN, SUM_FACTOR, SUMS, Group, RowCollector
 from pcatool.render.text import fold
+from pcatool.wording import counted, grouped
 
 __all__ = [
     "CLIPPED_PERCENT",

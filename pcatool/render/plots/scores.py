@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pcatool.errors import counted
 from pcatool.options import PictureOptions
 from pcatool.render.figures import FRAME, GRID, KEPT, clean, draw_titles, new_figure
 from pcatool.render.plots.base import PlotData
 from pcatool.render.plots.marks import Scale, color_of, draw_rows, fit_scale, legend_of_groups
 from pcatool.render.plots.points import ALL, RowCollector
+from pcatool.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,12 +14,12 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from pcatool.errors import counted, grouped, percent, printable
 from pcatool.model.description import name_of_total
 from pcatool.model.model import component_name
 from pcatool.render.figures import CLASS_COLORS, MARKERS, NUMBERS, PAGE, PAGE_DARK, signed
 from pcatool.render.inspection import fact_lines, proof_lines
 from pcatool.render.report.sentences import PROOFS, caveats, lead_sentence, verdict
+from pcatool.wording import counted, grouped, percent, printable
 
 __all__ = ["page_html"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pcatool.errors import counted, grouped, percent
 from pcatool.model.description import name_of_total
 from pcatool.render.facts import certificate_lines, em_lines
 from pcatool.render.inspection import MISSING_IN_FIT, MISSING_IN_TRANSFORM
+from pcatool.wording import counted, grouped, percent
 
 __all__ = ["PROOFS", "caveats", "lead_sentence", "verdict"]
 

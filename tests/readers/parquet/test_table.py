@@ -681,10 +681,11 @@ def test_what_is_read_at_a_time_does_not_grow_with_the_rows(rows: int, d: int) -
         assert portion.columns == columns_at_once(rows, size)
 
 
+@pytest.mark.parametrize("in_memory", [True, False])
 @pytest.mark.parametrize(("rows", "d"), [(10_852, 256), (16_384, 256), (100_000, 40), (3000, 5000)])
-def test_columns_that_are_chosen_for_their_rows_are_read_whole(rows: int, d: int) -> None:
+def test_columns_that_are_chosen_for_their_rows_are_read_whole(rows: int, d: int, in_memory: bool) -> None:
     """Of 10,852 rows 10,240 were read at once, and the rest apart: each time with the pages of all columns open."""
-    assert reader.Portion.of(rows, d, block_rows(d)).rows == rows
+    assert reader.Portion.of(rows, block_rows(d), in_memory=in_memory).rows == rows
 
 
 @pytest.mark.parametrize(

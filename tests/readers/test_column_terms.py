@@ -6,7 +6,7 @@ import pytest
 
 from pcatool.errors import DataError, MissingColumns, PcatoolError, UsageError
 from pcatool.readers.base import Column
-from pcatool.readers.column_names import find_columns
+from pcatool.readers.select_columns import find_columns
 
 NAMES = ["a", "b", "c", "x-y", "p,q", "3", "temp_in", "temp_out", "temp[1]", " s ", "a-c"]
 COLUMNS = [Column(name) for name in NAMES]
