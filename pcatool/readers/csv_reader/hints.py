@@ -181,8 +181,9 @@ def _best_trials(cells: Sequence[str], dialect: Dialect, others: OtherCells, nee
     trials = [trial for trial in trials if trial.numbers_read and None not in trial.numbers[:needed]]
     best = max((trial.rank for trial in trials), default=())
     found: dict[tuple[float | None, ...], list[Trial]] = {}
-    for trial in trials:
-        if trial.rank == best:
+    for trial in sorted(trials, key=lambda trial: trial.rank, reverse=True):
+        # A --decimal that the user gave may be the mistake: 31.037 with --decimal , is 31037 or, without it, 31.037.
+        if trial.rank == best or (trial.rank[0], trial.rank[2]) == (best[0], best[2]):
             found.setdefault(trial.numbers, []).append(trial)
     # Where the column allows two readings, the one that reads more cells of other columns wins.
     most = max((trial.gained for alike in found.values() for trial in alike), default=0)

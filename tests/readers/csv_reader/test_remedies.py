@@ -116,7 +116,7 @@ def test_a_remedy_reads_what_was_meant(seed: int, tmp_path: Path) -> None:
         (
             ["3.750", "1.250"],
             {"decimal": ","},
-            "read the table with --thousands '.', or leave the column out with -x a",
+            "read the table with --thousands '.' if '3.750' means 3750, or with --decimal '.' if '3.750' means 3.75, or",
         ),
         (["3.75", "1.25"], {"decimal": ","}, "read the table with --decimal '.', or leave the column out with -x a"),
         (["3,750.5"], {"decimal": ","}, f"read the table with --decimal '.' --thousands ',', or {LEFT_OUT}"),
@@ -137,7 +137,7 @@ def test_a_remedy_reads_what_was_meant(seed: int, tmp_path: Path) -> None:
     ],
     ids=lambda given: str(given),
 )
-def test_what_was_asked_for_stays(cells: list[str], given: dict[str, Any], remedy: str, tmp_path: Path) -> None:
+def test_what_was_asked_for_comes_first(cells: list[str], given: dict[str, Any], remedy: str, tmp_path: Path) -> None:
     file = write(tmp_path, "\n".join(["a;b", *(f"{cell};1" for cell in cells)]) + "\n")
     with pytest.raises(DataError) as caught:
         read(file, delimiter=";", **given)
