@@ -116,7 +116,8 @@ def test_a_remedy_reads_what_was_meant(seed: int, tmp_path: Path) -> None:
         (
             ["3.750", "1.250"],
             {"decimal": ","},
-            "read the table with --thousands '.' if '3.750' means 3750, or with --decimal '.' if '3.750' means 3.75, or",
+            "read the table with --thousands '.' if '3.750' means 3750, "
+            "or with --decimal '.' if '3.750' means 3.75, or",
         ),
         (["3.75", "1.25"], {"decimal": ","}, "read the table with --decimal '.', or leave the column out with -x a"),
         (["3,750.5"], {"decimal": ","}, f"read the table with --decimal '.' --thousands ',', or {LEFT_OUT}"),
