@@ -230,12 +230,9 @@ def test_json_keys_of_fit_and_transform_are_described(place: Path, environment: 
     (sums,) = re.findall(r"`update`, `subtract`, `merge` and (.*?)\n\n", TOPICS["unattended"].text, re.DOTALL)
     without, only, unread = map(set, map(in_code, re.split(r"and also|If no", sums)))
     read_again = json.loads(run(f"pcatool update orders.npz {again} -o more.npz --json -q", place, environment))
-    of_merge = {"rows_of_models"}
-    assert only >= of_merge | {"merge"}
-    only -= of_merge | {"merge"}
     assert set(read_again) == (described["fit"] | only) - without | {"command"}
     merged = json.loads(run("pcatool merge orders.npz more.npz -o all.npz --json -q", place, environment))
-    assert set(merged) == set(read_again) - unread - {"rows_before"} | of_merge
+    assert set(merged) == set(read_again) - unread
     (sentences,) = re.findall(r"Some options add keys\.(.*?)\n\n", TOPICS["unattended"].text, re.DOTALL)
     added = set[str]()
     for command, code, more in (

@@ -226,7 +226,7 @@ class Combined(NamedTuple):
     """A model after update, merge or subtract, with the counts of rows for its summary."""
 
     model: Model
-    before: tuple[int, ...]  # number of rows of the model before the change; for a merge, of each model
+    before: int  # number of rows of the model before the change; of the first model for a merge
     row_counts: RowCounts | None = None  # counts of the rows that were read; None if no rows were read
 
 
@@ -281,10 +281,10 @@ def _with_rows(
     if rows is None:
         what = "every row of the input was dropped" if row_counts.rows else "the input has no rows"
         reporter.warn(f"{what}: the model is unchanged")
-        return Combined(model, (model.n_samples,), row_counts)
+        return Combined(model, model.n_samples, row_counts)
     if command == "update":
         _warn_constant(statistic, rows, model.columns, reporter)
-    return Combined(refitted(model, join(statistic, rows), fit_options, old, reporter), (model.n_samples,), row_counts)
+    return Combined(refitted(model, join(statistic, rows), fit_options, old, reporter), model.n_samples, row_counts)
 
 
 # Fewest new rows in which a constant column is reported, and the least distance of its value from the mean of the
@@ -322,19 +322,17 @@ def merge(models: Iterable[NamedModel], align_to: Any, reporter: Reporter) -> Co
     name, first = named
     statistic = statistic_of(named, "merge")
     old = model_to_align_to(first, align_to, None)
-    counts = [first.n_samples]
     checks, rank, booleans = MergeChecks(named, reporter), _rank(first), set(first.meta.get("booleans", ()))
     for other in others:
         statistic = statistic.merged(compatible_sums(first, other, name, "merge"))
         checks.add(other)
-        counts.append(other[1].n_samples)
         rank = max(rank, _rank(other[1]))
         booleans.update(other[1].meta.get("booleans", ()))
     checks.note_other_k()
     merged = refitted(first, statistic, options_of(first), old, reporter)
     merged = merged.with_meta(booleans=sorted(booleans)) if booleans else merged
     _warn_lost_rank(rank, merged, reporter)
-    return Combined(merged, tuple(counts))
+    return Combined(merged, first.n_samples)
 
 
 def _rank(model: Model) -> int:
@@ -370,7 +368,7 @@ def subtract_models(named: NamedModel, others: Iterable[NamedModel], align_to: A
     removed = reduce(Statistic.merged, (compatible_sums(model, other, name, "subtract") for other in others))
     left = refitted(model, make_subtraction(model, reporter)(whole, removed), options_of(model), old, reporter)
     check_digits(model, left)
-    return Combined(left, (model.n_samples,))
+    return Combined(left, model.n_samples)
 
 
 def model_to_align_to(model: Model, align_to: Any, data: Any, options: FitOptions | None = None) -> Model | None:

@@ -208,15 +208,14 @@ def fit_and_scores_lines(facts: Mapping[str, Any]) -> list[str]:
 
 
 def combined_facts(
-    command: str, model: Model, before: Sequence[int], row_counts: RowCounts | None, output: str
+    command: str, model: Model, before: int, row_counts: RowCounts | None, output: str
 ) -> dict[str, Any]:
     """Return the facts of a model made by update, merge, subtract or refit, from the sums of other models.
 
-    `before` is the number of rows of the older model, or of each model of a merge. `row_counts` are the counts of the
-    data that were read, None if none were.
+    `before` is the number of rows of the older model, of the first model for a merge. `row_counts` are the counts of
+    the data that were read, None if none were.
     """
-    rows = {"rows_of_models": list(before)} if command == "merge" else {"rows_before": before[0]}
-    facts: dict[str, Any] = {"command": command, "output": shown(output), **rows}
+    facts: dict[str, Any] = {"command": command, "output": shown(output), "rows_before": before}
     if row_counts is not None:
         facts["rows_read"] = row_counts.rows
     return facts | model_facts(model) | {"settings": settings_text(model), "sums": sums_facts(model)}
@@ -224,11 +223,9 @@ def combined_facts(
 
 def combined_lines(facts: Mapping[str, Any]) -> list[str]:
     """Return the result of `combined_facts` as lines of text."""
+    change = facts["rows"] - facts["rows_before"]
     rows = counted(facts["rows"], "row")
-    change = facts["rows"] - facts.get("rows_before", facts["rows"])
-    if "rows_of_models" in facts:
-        rows += f" of {counted(len(facts['rows_of_models']), 'model')}"
-    elif change:
+    if change:
         before = grouped(facts["rows_before"])
         added = f"{counted(change, 'row')} added to {before}, which gives {rows}"
         rows = added if change > 0 else f"{counted(-change, 'row')} removed from {before}, which leaves {rows}"

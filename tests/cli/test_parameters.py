@@ -228,11 +228,6 @@ def test_models_that_change(capsys: pytest.CaptureFixture[str]) -> None:
     assert added[-1] == "model written to u.npz"
     assert answer("subtract", "u.npz", HOUSES, "-o", "w.npz", "-v") == 0
     assert said(capsys)[0].startswith("5 rows removed from 10, which leaves 5 rows; 2 columns; ")
-    assert answer("merge", "u.npz", "w.npz", "-o", "all.npz", "-v") == 0
-    assert said(capsys)[0].startswith("15 rows of 2 models; 2 columns; ")
-    assert answer("merge", "u.npz", "w.npz", "-o", "all.npz", "--json") == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert (facts["rows"], facts["rows_of_models"], "rows_before" in facts) == (15, [10, 5], False)
     assert answer("refit", "u.npz", "-s", "-o", "r.npz", "-v") == 0
     assert said(capsys)[0].startswith("10 rows; 2 columns; centred, standardised, ")
 

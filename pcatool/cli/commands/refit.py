@@ -36,6 +36,6 @@ def run(
     reporter, fitted = ConsoleReporter(general), model_of(model, ["data"])
 
     def make() -> Combined:
-        return Combined(refit((shown(model), fitted), options, reporter), (fitted.n_samples,))
+        return Combined(refit((shown(model), fitted), options, reporter), fitted.n_samples)
 
     return write_model(NAME, output, no_clobber, (), make, reporter)
