@@ -406,7 +406,11 @@ def hold_rows(task: SupervisedTask) -> tuple[Array, Array]:
 
 
 def center_features(task: SupervisedTask, X: Array) -> tuple[Columns, Array]:
-    """Return the centre and scale of the columns of X (n, d), and the centred rows (n, d); X may be overwritten."""
+    """Return centre and scale of the columns of X (n, d), and the rows less the column means (n, d), not scaled.
+
+    With `task.center_rows`, the mean of each row is subtracted first. X may be overwritten. Raises an error if no fit
+    is possible, for example with constant columns only.
+    """
     X = center_rows(X) if task.center_rows else X
     centre, Xc, rest = center_block(X, X[0].copy(), out=X)
     with np.errstate(all="ignore"):

@@ -40,10 +40,12 @@ class FittedAndScored(NamedTuple):
 def fit_and_score(
     job: Job, output: str | None, score_options: ScoreOptions, *, no_clobber: bool = False
 ) -> FittedAndScored:
-    """Fit, read the rows again to score them, and save the model just before the file of scores gets its name.
+    """Fit a model, read the rows again to score them, and write the scores to the file that `score_options` names.
 
-    Return the fitted model, and the results, which are already written. Without `output` the model is not saved.
-    Outputs that cannot be written, or are the same, and the engines dask and spark are refused before the fit.
+    `output` is the path of the model; with None the scores are written, but no model. The model is saved just before a
+    local file of scores gets its name, or after the upload of the scores to a store. Return the fitted model, and the
+    results, which are already written. Outputs that cannot be written, or are the same, and the engines dask and spark
+    are refused before the fit.
     """
     o = job.options
     if job.engine.in_other_processes:

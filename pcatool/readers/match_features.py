@@ -51,8 +51,8 @@ def check_vectors(
     """Raise DataError unless the vector columns of `name`, the first input or the model, are as long in this table.
 
     `widths` are the lengths in `name`, by column name; `where` is the table of `columns`. Only vectors with an element
-    in `names` are checked. An element may also be a column by itself. A longer vector would otherwise be cut off
-    silently.
+    in `names` are checked; elements that are columns by themselves are not. A length of 0 is unknown, and not checked.
+    Without this check, a longer vector would be cut off silently.
     """
     there = {column.name: column for column in columns}
     elements = {each: element for each in names if (element := vector_element(each)) and element[0] in widths}
@@ -93,7 +93,11 @@ def _has_element(column: Column, element: int) -> bool:
 
 
 def _feature(name: str, i: int, columns: Sequence[Column], booleans: frozenset[str], where: str) -> Feature:
-    """Return column i as the feature `name` of a model; raises DataError if the column holds no numbers."""
+    """Return column i as the feature `name` of a model; `where` is the table, for messages.
+
+    A column of the texts true and false is accepted only if `name` is in `booleans`, a column of boolean type always.
+    Raises DataError for vectors, for text that is not all numbers, and for row names (--row-names).
+    """
     kind, example = columns[i].kind, columns[i].example
     if columns[i].row_name:
         raise DataError(

@@ -94,7 +94,10 @@ def stat_of_stream(label: str, descriptor: int) -> os.stat_result:
 
 
 def stat_of_path(output: str) -> os.stat_result | None:
-    """Return the status of the file at a path; None if there is no file; raise `FileError` if no look is permitted."""
+    """Return the status of the file at a path, after following links; None if nothing exists there.
+
+    Raise `FileError` for any other failure, such as no permission, an invalid name, or a file in place of a folder.
+    """
     try:
         return Path(output).stat()
     except FileNotFoundError:

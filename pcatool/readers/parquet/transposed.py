@@ -97,7 +97,10 @@ class TransposedInMemory(TransposedGroup):
 
 
 class TransposedPart(NamedTuple):
-    """A block of rows of a transposed row group, with the columns that were read by rows beside it."""
+    """A block of rows of a row group whose columns of numbers were read column by column and transposed.
+
+    Its vector columns and passthrough columns were read by rows; `arrays` holds them.
+    """
 
     rows: ArrowRows  # the name of the table, all features, and the position of the block in the table
     transposed: TransposedGroup
