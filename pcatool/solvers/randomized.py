@@ -57,11 +57,12 @@ def krylov_bytes(d: int, k: int, n: int | None = None) -> int:
 
     Either residuals are measured: the space, S times the space, the best directions in the space and S times these,
     four copies of a slab of the directions, and the new block with its product. Or a smaller space grows: the space,
-    S times the space, copies of both, and six copies of the new block.
+    S times the space, the best directions and S times these, the blocks before and after, and five copies of a block.
+    With few rows, a space that has nearly all its dimensions still gets a whole block.
     """
     width, space = _sizes(d, k, n)
-    smaller = max(space - width, width)
-    return 8 * d * max(4 * space + 4 * -(-space // MOST_BLOCKS) + 2 * width, 4 * smaller + 6 * width)
+    smaller = max(min(space, (MOST_BLOCKS - 1) * width), width)
+    return 8 * d * max(4 * space + 4 * -(-space // MOST_BLOCKS) + 2 * width, 4 * smaller + 7 * width)
 
 
 def _sizes(d: int, k: int, n: int | None) -> tuple[int, int]:

@@ -253,6 +253,7 @@ KNOWN = (
     Job(Table("csv", 20_000, 600, 2), ("-k", "600"), scores=True),
     Job(Table("vectors", 9086, 139, files=9), ("-k", "10", "-s", "--threads", "2")),
     Job(Table("csv", 89, 15_459, files=8), ("-k", "2", "--solver", "randomized", "--threads", "2")),
+    Job(Table("parquet", 14, 29_671, files=3), ("-k", "30", "-s", "--solver", "randomized", "--threads", "1")),
     # What was planned one and a half times.
     Job(Table("csv", 100, 20_000), ("-k", "5", "--threads", "2"), scores=True),
     Job(Table("csv", 210, 3268, files=8), ("-k", "5", "--solver", "randomized", "--threads", "2")),

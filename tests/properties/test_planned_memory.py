@@ -47,6 +47,7 @@ FITS = (
     Job(Table("parquet", 300_000, 40), ("-k", "10", "--threads", "1")),
     Job(Table("parquet", 20, 12_000, files=6), ("-k", "10", "--solver", "randomized")),
     Job(Table("parquet", 20, 12_000, files=5), ("-k", "10")),
+    Job(Table("parquet", 14, 29_671, files=3), ("-k", "30", "-s", "--solver", "randomized", "--threads", "1")),
     Job(Table("csv", 1000, 1000, files=3), ("-k", "10", "--solver", "svd")),
     Job(Table("csv", 5000, 400, 2), ("-k", "400"), scores=True),
     Job(Table("csv", 20_000, 220), ("-k", "10", "--whiten", "zca", "--epsilon", "0.1"), scores=True),
