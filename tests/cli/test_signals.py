@@ -236,7 +236,7 @@ def test_a_library_may_replace_a_stop_by_an_error_of_its_own() -> None:
 
 # A signal at each of 40 moments of the imports of numpy and Arrow, counted in processor time.
 IMPORTS = """
-import os, signal, time
+import os, signal, time, warnings
 from pcatool.cli import signals
 from pcatool.cli.reporter import run_and_report
 
@@ -248,6 +248,7 @@ def run():
     while True:
         pass
 
+warnings.simplefilter("ignore")  # as `main` does: an import that is interrupted may warn
 signals.SIGNALS.append(signal.SIGVTALRM)
 read_end, write_end = os.pipe()
 if not os.fork():
